@@ -1,0 +1,265 @@
+/* The chunk log: one record for each chunk that was processed, and what hangs on it.
+ *
+ * A log stays packed, in memory as on the wire (docs/format/chunk-log.md): strings, branch sets and
+ * section layouts are kept once a log, a chunk is one row of varints. Merging two logs translates the few
+ * references at the front of a row and copies the rest.
+ *
+ * A record has an identity (process token, sequence number): one that arrives twice can be counted once.
+ */
+#ifndef ROAST_CHUNKLOG_H
+#define ROAST_CHUNKLOG_H
+
+#include "roast/base.h"
+#include "roast/sink.h"
+
+typedef struct roast_chunklog roast_chunklog;
+
+/* Limits on what comes from outside; beyond them append and decode answer ROAST_ELIMIT. */
+#define ROAST_MAX_TEXT     65535u   /* bytes of one name, message or custom value */
+#define ROAST_MAX_SECTIONS 65535u   /* sections of one chunk */
+#define ROAST_MAX_BRANCHES 1000000u /* branches of one file or one chunk */
+#define ROAST_MAX_CUSTOMS  4096u    /* custom values of one chunk */
+
+/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or itself).
+ *   U  is rarely negative            Z  may be negative
+ *   D  is packed as the difference to the other field
+ * The order is the wire order: append only. */
+#define ROAST_CHUNK_FIELDS(X)                                                                      \
+    X(start_us, U, start_us)          /* UTC, microseconds since 1970 */                           \
+    X(duration_ns, U, duration_ns)    /* process() entry to return, monotonic clock */             \
+    X(num_events, U, num_events)                                                                   \
+    X(entry_start, U, entry_start)                                                                 \
+    X(entry_stop, D, entry_start)                                                                  \
+    X(rss_before, U, rss_before)      /* bytes */                                                  \
+    X(rss_after, D, rss_before)                                                                    \
+    X(rss_peak, D, rss_after)                                                                      \
+    X(cpu_user_ns, U, cpu_user_ns)    /* of the thread */                                          \
+    X(cpu_system_ns, U, cpu_system_ns)                                                             \
+    X(runqueue_wait_ns, U, runqueue_wait_ns)                                                       \
+    X(io_wait_ns, U, io_wait_ns)                                                                   \
+    X(minor_faults, U, minor_faults)                                                               \
+    X(major_faults, U, major_faults)                                                               \
+    X(voluntary_switches, U, voluntary_switches)                                                   \
+    X(involuntary_switches, U, involuntary_switches)                                               \
+    X(before_process_ns, U, before_process_ns) /* task start to process() entry */                 \
+    X(bytes_read, U, bytes_read)      /* requested from the file, opening included */              \
+    X(read_requests, U, read_requests)                                                             \
+    X(metadata_bytes, U, metadata_bytes) /* of bytes_read, before process() was entered */         \
+    X(accessed_bytes, U, accessed_bytes) /* compressed size of the branches accessed */            \
+    X(accessed_uncompressed_bytes, U, accessed_uncompressed_bytes)                                 \
+    X(os_read_bytes, U, os_read_bytes)   /* read system calls of the thread */                     \
+    X(os_read_calls, U, os_read_calls)                                                             \
+    X(os_write_bytes, U, os_write_bytes)                                                           \
+    X(os_write_calls, U, os_write_calls)                                                           \
+    X(storage_read_bytes, U, storage_read_bytes) /* of these, what came from a disk */             \
+    X(storage_write_bytes, U, storage_write_bytes)                                                 \
+    X(thread, U, thread)              /* the kernel's id of the thread */                          \
+    X(dropped_sections, U, dropped_sections) /* not kept: there were too many */
+
+enum {
+#define X(name, packing, near) ROAST_CHUNK_INDEX_##name,
+    ROAST_CHUNK_FIELDS(X)
+#undef X
+        ROAST_CHUNK_FIELD_COUNT
+};
+#define ROAST_CHUNK_HAS(name) (UINT64_C(1) << ROAST_CHUNK_INDEX_##name)
+
+typedef enum roast_section_kind {
+    ROAST_SECTION_TIME,   /* value: nanoseconds */
+    ROAST_SECTION_MEMORY, /* value: change of RSS in bytes; before: RSS at entry */
+    ROAST_SECTION_BYTES,  /* value: bytes read */
+    ROAST_SECTION_KINDS
+} roast_section_kind;
+
+typedef struct roast_section {
+    roast_str name;
+    roast_section_kind kind;
+    int32_t parent;   /* index of the enclosing section of this chunk, -1 if there is none */
+    uint32_t depth;   /* 0 for the outermost; found from the parents, ignored on append */
+    uint64_t count;   /* uses folded into this entry, at least 1 */
+    int64_t start_ns; /* of the first use, since process() was entered */
+    int64_t value;
+    int64_t before;
+} roast_section;
+
+/* What was read of one branch inside process(). -1: not known. */
+typedef struct roast_read {
+    roast_str branch;
+    int64_t time_ns;
+    int64_t bytes;
+    int64_t uncompressed_bytes;
+    int64_t count;
+} roast_read;
+
+typedef enum roast_custom_scope { /* where the user stored it */
+    ROAST_SCOPE_CHUNK,
+    ROAST_SCOPE_TIMING,
+    ROAST_SCOPE_MEMORY,
+    ROAST_SCOPE_BYTES,
+    ROAST_SCOPES
+} roast_custom_scope;
+
+typedef enum roast_custom_kind {
+    ROAST_CUSTOM_NULL,
+    ROAST_CUSTOM_BOOL,   /* integer 0 or 1 */
+    ROAST_CUSTOM_INT,    /* integer */
+    ROAST_CUSTOM_REAL,   /* real */
+    ROAST_CUSTOM_TEXT,   /* text */
+    ROAST_CUSTOM_JSON,   /* text: a list or mapping as JSON */
+    ROAST_CUSTOM_PICKLE, /* text: bytes that only the process that unpickled the log may trust */
+    ROAST_CUSTOM_KINDS
+} roast_custom_kind;
+
+typedef struct roast_custom {
+    roast_str key;
+    roast_custom_scope scope;
+    roast_custom_kind kind;
+    int64_t integer;
+    double real;
+    roast_str text;
+} roast_custom;
+
+/* A chunk as it goes in and comes out. Every string is borrowed; data NULL means not known. */
+typedef struct roast_chunk {
+    uint64_t have; /* ROAST_CHUNK_HAS(name) of each number that is there */
+#define X(name, packing, near) int64_t name;
+    ROAST_CHUNK_FIELDS(X)
+#undef X
+    uint64_t token; /* identity: the process ... */
+    uint64_t seq;   /* ... and its how-manieth chunk */
+    int64_t pid;    /* 0: not known */
+    roast_str host;
+    roast_str worker;
+    roast_str dataset;
+    roast_str file;
+    roast_str uuid;
+    roast_str treename;
+    roast_str task_key;   /* the part before the last '-' ... */
+    roast_str task_hash;  /* ... and the rest, where it is 32 hexadecimal digits: see roast_chunk_task_key */
+    roast_str error_type; /* data not NULL: process() raised */
+    roast_str error_message;
+    bool has_branches; /* the set of accessed branches is known (it may be empty) */
+    bool has_reads;
+    uint32_t n_branches;
+    uint32_t n_sections;
+    uint32_t n_reads;
+    uint32_t n_customs;
+    /* On append: arrays of the counts above. On reading NULL: use the cursors below. */
+    const roast_str *branches;
+    const roast_section *sections;
+    const roast_read *reads;
+    const roast_custom *customs;
+    /* Where the tails lie in the log; for the cursors. */
+    struct {
+        uint32_t branches, layout, reads;
+        const uint8_t *sections_at, *reads_at, *customs_at, *end;
+    } packed;
+} roast_chunk;
+
+/* ---- life ---- */
+roast_status roast_chunklog_new(roast_chunklog **out, roast_error *err);
+void roast_chunklog_free(roast_chunklog *log);
+roast_status roast_chunklog_copy(const roast_chunklog *log, roast_chunklog **out, roast_error *err);
+uint64_t roast_chunklog_count(const roast_chunklog *log);
+/* Bytes of memory that the log holds, and bytes of its packed form (an upper bound). */
+size_t roast_chunklog_memory(const roast_chunklog *log);
+size_t roast_chunklog_packed_bound(const roast_chunklog *log);
+
+/* ---- in ---- */
+/* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
+ * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may be the
+ * whole key (task_hash absent). */
+roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk, roast_error *err);
+
+typedef struct roast_merge_result {
+    uint64_t added;
+    uint64_t duplicates; /* left out, because a record of that identity is in the log already */
+} roast_merge_result;
+/* Adds all of `from` (which may be `into` itself). With `unique`, a record whose identity is already
+ * there is left out. On failure `into` is as it was before. result may be NULL. */
+roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
+                                  roast_merge_result *result, roast_error *err);
+/* Adds rows [start, stop) with a step (not 0), in that order, as a slice of a list does. */
+roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
+                                        int64_t start, uint64_t count, int64_t step,
+                                        roast_error *err);
+
+/* ---- packed ---- */
+roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err);
+/* Checks everything before it answers: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a
+ * buffer of a newer version, ROAST_ELIMIT. The buffer is copied. */
+roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
+                                   roast_error *err);
+
+/* ---- out ---- */
+typedef struct roast_chunk_cursor {
+    const roast_chunklog *log;
+    uint64_t index;  /* of the next chunk */
+    uint64_t offset; /* of the next row */
+} roast_chunk_cursor;
+/* Borrows the log, which must not change while the cursor is used. */
+void roast_chunk_cursor_init(roast_chunk_cursor *cursor, const roast_chunklog *log);
+/* false at the end. */
+bool roast_chunk_cursor_next(roast_chunk_cursor *cursor, roast_chunk *out);
+/* ROAST_ENOTFOUND beyond the end. */
+roast_status roast_chunklog_get(const roast_chunklog *log, uint64_t index, roast_chunk *out,
+                                roast_error *err);
+
+/* The whole key, as snprintf would write it; the length without the terminator. 0 if there is none. */
+size_t roast_chunk_task_key(const roast_chunk *chunk, char *out, size_t size);
+
+/* Walks one tail of a chunk that came out of `log`. */
+typedef struct roast_tail_cursor {
+    const roast_chunklog *log;
+    const uint8_t *names, *names_end;
+    const uint8_t *values, *values_end;
+    uint32_t index, count;
+    int64_t last_start;
+} roast_tail_cursor;
+void roast_chunk_branches(const roast_chunklog *log, const roast_chunk *chunk,
+                          roast_tail_cursor *cursor);
+bool roast_chunk_next_branch(roast_tail_cursor *cursor, roast_str *out);
+void roast_chunk_sections(const roast_chunklog *log, const roast_chunk *chunk,
+                          roast_tail_cursor *cursor);
+/* depth is not filled here, see roast_section_depths. */
+bool roast_chunk_next_section(roast_tail_cursor *cursor, roast_section *out);
+void roast_chunk_reads(const roast_chunklog *log, const roast_chunk *chunk,
+                       roast_tail_cursor *cursor);
+bool roast_chunk_next_read(roast_tail_cursor *cursor, roast_read *out);
+void roast_chunk_customs(const roast_chunklog *log, const roast_chunk *chunk,
+                         roast_tail_cursor *cursor);
+bool roast_chunk_next_custom(roast_tail_cursor *cursor, roast_custom *out);
+
+/* ---- files ---- */
+typedef struct roast_branch_size {
+    roast_str name;
+    int64_t bytes;              /* compressed; -1: not known */
+    int64_t uncompressed_bytes; /* -1: not known */
+} roast_branch_size;
+
+/* What is known of a file; sent once per file and process, kept once a log. -1: not known. */
+typedef struct roast_file {
+    roast_str name;
+    roast_str uuid;
+    roast_str treename;
+    int64_t total_branches;
+    int64_t tree_bytes; /* compressed */
+    int64_t tree_uncompressed_bytes;
+    uint32_t n_branches;
+    const roast_branch_size *branches; /* on append; NULL on reading */
+    struct {
+        const uint8_t *branches_at, *end;
+    } packed;
+} roast_file;
+roast_status roast_chunklog_add_file(roast_chunklog *log, const roast_file *file, roast_error *err);
+typedef struct roast_file_cursor {
+    const roast_chunklog *log;
+    uint32_t entry;
+} roast_file_cursor;
+void roast_file_cursor_init(roast_file_cursor *cursor, const roast_chunklog *log);
+bool roast_file_cursor_next(roast_file_cursor *cursor, roast_file *out);
+void roast_file_branches(const roast_chunklog *log, const roast_file *file,
+                         roast_tail_cursor *cursor);
+bool roast_file_next_branch(roast_tail_cursor *cursor, roast_branch_size *out);
+
+#endif

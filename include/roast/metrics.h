@@ -1,0 +1,165 @@
+/* Every metric: what it is (the catalogue) and what it came out as (computed from a run). */
+#ifndef ROAST_METRICS_H
+#define ROAST_METRICS_H
+
+#include "roast/base.h"
+#include "roast/run.h"
+#include "roast/sink.h"
+
+/* ---- the catalogue ---- */
+typedef enum roast_metric_type {
+    ROAST_TYPE_INT,
+    ROAST_TYPE_REAL,
+    ROAST_TYPE_TEXT,
+    ROAST_TYPE_LIST,
+    ROAST_TYPE_TABLE /* a mapping of mappings */
+} roast_metric_type;
+
+/* Where a key is found. */
+typedef enum roast_metric_scope {
+    ROAST_IN_METRICS, /* get_metrics()[key] */
+    ROAST_IN_CHUNK,   /* chunk_metrics[i][key] */
+    ROAST_IN_SERIES,  /* tracking_data[key] */
+    ROAST_IN_TABLE    /* a column of the table named by its group */
+} roast_metric_scope;
+
+typedef struct roast_metric_info {
+    const char *key;
+    const char *aliases; /* other names, separated by one blank; "" if there are none */
+    roast_metric_type type;
+    roast_metric_scope scope;
+    const char *unit;    /* "s", "bytes", "1", ... */
+    const char *group;   /* "throughput", "chunks", ... or the table's key */
+    const char *label;   /* for tables: "Wall Time" */
+    const char *formula; /* in words */
+    const char *caveat;  /* what it cannot tell; "" if there is nothing to say */
+} roast_metric_info;
+
+uint32_t roast_catalogue_count(void);
+const roast_metric_info *roast_catalogue_at(uint32_t index);
+/* By key or other name; a name that is found in several scopes gives the first. *index may be NULL.
+ * NULL if unknown. */
+const roast_metric_info *roast_catalogue_find(const char *key, uint32_t *index);
+/* The known name nearest to a mistyped one; NULL if nothing is near. */
+const char *roast_catalogue_nearest(const char *key);
+/* "real", "metrics": the words for people. */
+const char *roast_metric_type_name(roast_metric_type type);
+const char *roast_metric_scope_name(roast_metric_scope scope);
+
+/* ---- values ---- */
+typedef enum roast_value_kind {
+    ROAST_VALUE_NONE, /* not measured */
+    ROAST_VALUE_INT,
+    ROAST_VALUE_REAL
+} roast_value_kind;
+typedef struct roast_value {
+    roast_value_kind kind;
+    int64_t integer;
+    double real;
+} roast_value;
+roast_value roast_value_none(void);
+roast_value roast_value_int(int64_t integer);
+roast_value roast_value_real(double real);
+/* The value as a double; NaN for "not measured". */
+double roast_value_number(roast_value value);
+
+typedef struct roast_metrics roast_metrics;
+
+roast_status roast_metrics_new(roast_metrics **out, roast_error *err);
+void roast_metrics_free(roast_metrics *metrics);
+
+/* All formulas, over all of a run. */
+roast_status roast_metrics_compute(const roast_run *run, roast_metrics **out, roast_error *err);
+/* One family of formulas, added to what `metrics` holds; compute calls them in this order. */
+roast_status roast_metrics_workflow(roast_metrics *metrics, const roast_run *run, roast_error *err);
+roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run, roast_error *err);
+roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, roast_error *err);
+roast_status roast_metrics_chunks(roast_metrics *metrics, const roast_run *run, roast_error *err);
+roast_status roast_metrics_files(roast_metrics *metrics, const roast_run *run, roast_error *err);
+/* From values that are already in `metrics`, and nothing else. */
+roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err);
+
+/* By the catalogue's index; only scalars of scope "metrics" have a value. */
+roast_value roast_metrics_at(const roast_metrics *metrics, uint32_t index);
+/* By key or other name. */
+roast_value roast_metrics_get(const roast_metrics *metrics, const char *key);
+/* For formulas whose inputs the caller has. ROAST_ENOTFOUND if the key is unknown. */
+roast_status roast_metrics_set(roast_metrics *metrics, const char *key, roast_value value,
+                               roast_error *err);
+
+/* ---- tables; rows are borrowed from `metrics` ---- */
+typedef struct roast_dataset_row {
+    roast_str name; /* absent: chunks whose dataset is not known */
+    uint64_t num_chunks;
+    double total_duration;
+    int64_t total_events;
+    double mean_duration;
+    double mean_events_per_chunk;
+} roast_dataset_row;
+typedef struct roast_section_row {
+    roast_str name;
+    roast_section_kind kind;
+    uint64_t count;        /* uses */
+    double total_duration; /* s; time sections */
+    double self_duration;  /* s; total less the sections inside; time sections */
+    double mean_duration;
+    double mean_mem_delta_mb, max_mem_delta_mb, min_mem_delta_mb; /* memory sections */
+    int64_t total_bytes;                                          /* bytes sections */
+} roast_section_row;
+typedef struct roast_file_row {
+    roast_str name;
+    roast_value total_branches;
+    roast_value branches_read_percent;
+    roast_value total_tree_bytes;
+    roast_value bytes_read; /* compressed size of the branches accessed */
+    roast_value bytes_read_percent;
+    roast_value compression_ratio; /* compressed / uncompressed */
+} roast_file_row;
+const roast_dataset_row *roast_metrics_datasets(const roast_metrics *metrics, uint32_t *count);
+const roast_section_row *roast_metrics_sections(const roast_metrics *metrics, uint32_t *count);
+const roast_file_row *roast_metrics_file_rows(const roast_metrics *metrics, uint32_t *count);
+
+/* ---- statistics ---- */
+/* One pass, stable (Welford). Zeroed storage is an empty one. */
+typedef struct roast_stats {
+    uint64_t count;
+    double mean, m2, min, max;
+} roast_stats;
+void roast_stats_add(roast_stats *stats, double value);
+/* As if all values of `other` had been added. */
+void roast_stats_merge(roast_stats *stats, const roast_stats *other);
+/* Sample standard deviation; 0 for fewer than two values. */
+double roast_stats_std(const roast_stats *stats);
+
+/* Least-squares line and correlation in one pass. Zeroed storage is an empty one. */
+typedef struct roast_line {
+    uint64_t count;
+    double mean_x, mean_y, m2_x, m2_y, c_xy;
+} roast_line;
+void roast_line_add(roast_line *line, double x, double y);
+/* false where they are not defined (fewer than two points, all x alike). */
+bool roast_line_fit(const roast_line *line, double *intercept, double *slope);
+bool roast_line_correlation(const roast_line *line, double *r);
+
+/* Exact quantiles (linear interpolation between neighbours, as numpy's default) of up to
+ * ROAST_EXACT_VALUES values; beyond that of a sample of that size, drawn evenly. */
+#define ROAST_EXACT_VALUES 1000000u
+typedef struct roast_quantiles roast_quantiles;
+roast_status roast_quantiles_new(roast_quantiles **out, roast_error *err);
+void roast_quantiles_free(roast_quantiles *quantiles);
+roast_status roast_quantiles_add(roast_quantiles *quantiles, double value, roast_error *err);
+/* q in 0..1; NaN when empty. Reorders the values inside. */
+double roast_quantiles_get(roast_quantiles *quantiles, double q);
+bool roast_quantiles_exact(const roast_quantiles *quantiles);
+
+/* The mean over time of a value that was seen at some moments (trapezoids). Zeroed storage is an empty
+ * one. Times in seconds, in order. */
+typedef struct roast_time_average {
+    uint64_t count;
+    double first, last, last_value, integral;
+} roast_time_average;
+void roast_time_average_add(roast_time_average *average, double time, double value);
+/* The value itself where there is one moment only; NaN when empty. */
+double roast_time_average_get(const roast_time_average *average);
+
+#endif

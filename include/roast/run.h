@@ -1,0 +1,71 @@
+/* One run: everything that was measured. A live collection and a loaded measurement are the same type,
+ * and every metric, table and export is computed from it alone. */
+#ifndef ROAST_RUN_H
+#define ROAST_RUN_H
+
+#include "roast/base.h"
+#include "roast/chunklog.h"
+#include "roast/series.h"
+
+typedef struct roast_run roast_run;
+
+roast_status roast_run_new(roast_run **out, roast_error *err);
+void roast_run_free(roast_run *run);
+
+/* Seconds since 1970 (or any clock of the caller's; only the difference enters a rate). */
+typedef struct roast_run_clock {
+    bool have;
+    double start, end;
+} roast_run_clock;
+void roast_run_set_clock(roast_run *run, double start, double end);
+roast_run_clock roast_run_get_clock(const roast_run *run);
+
+/* Coffea's own report, or the totals that the user gave instead. */
+typedef struct roast_report {
+    bool have_entries, have_bytesread, have_processtime, have_chunks;
+    int64_t entries;
+    int64_t bytesread;
+    double processtime; /* s */
+    int64_t chunks;
+} roast_report;
+void roast_run_set_report(roast_run *run, const roast_report *report);
+roast_report roast_run_get_report(const roast_run *run);
+/* The report's list of columns, "Jet_pt-data". */
+roast_status roast_run_add_column(roast_run *run, roast_str column, roast_error *err);
+uint32_t roast_run_column_count(const roast_run *run);
+roast_str roast_run_column(const roast_run *run, uint32_t index);
+
+/* Free text about the run: package versions, host, executor, ... A key set again is replaced. */
+roast_status roast_run_set_meta(roast_run *run, roast_str key, roast_str value, roast_error *err);
+uint32_t roast_run_meta_count(const roast_run *run);
+void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roast_str *value);
+/* Absent string if there is none. */
+roast_str roast_run_meta(const roast_run *run, roast_str key);
+
+/* The prefix of the processing tasks; absent: all tasks count as processing. */
+roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err);
+roast_str roast_run_processor(const roast_run *run);
+
+/* The parts; the run owns them, the caller fills them. */
+roast_chunklog *roast_run_chunks(roast_run *run);
+roast_series *roast_run_series(roast_run *run);
+const roast_chunklog *roast_run_chunks_view(const roast_run *run);
+const roast_series *roast_run_series_view(const roast_run *run);
+/* Puts a whole part in; the run owns it from then on. */
+void roast_run_take_chunks(roast_run *run, roast_chunklog *log);
+void roast_run_take_series(roast_run *run, roast_series *series);
+
+/* A figure of a span, summed up by the scheduler: ("execute", prefix, "thread-cpu", "seconds"). */
+typedef struct roast_span_value {
+    roast_str context;  /* "execute", "gather-dep", "get-data", ... */
+    roast_str prefix;   /* task prefix; absent outside "execute" */
+    roast_str activity; /* "thread-cpu" */
+    roast_str unit;     /* "seconds", "bytes", "count" */
+    double value;
+} roast_span_value;
+/* A figure with the same four names is added to. */
+roast_status roast_run_add_span(roast_run *run, const roast_span_value *value, roast_error *err);
+uint32_t roast_run_span_count(const roast_run *run);
+roast_span_value roast_run_span(const roast_run *run, uint32_t index);
+
+#endif

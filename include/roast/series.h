@@ -1,0 +1,113 @@
+/* The worker series: what each worker of a cluster did over time.
+ *
+ * A tick is one look at all workers; each worker has a row of columns a tick, kept as differences to its
+ * row before. Joins and leaves are kept as exact events beside the samples, so that a worker that lived
+ * between two ticks is not missed. */
+#ifndef ROAST_SERIES_H
+#define ROAST_SERIES_H
+
+#include "roast/base.h"
+#include "roast/sink.h"
+
+typedef struct roast_series roast_series;
+
+/* One row a column: name, key in tracking_data, key of a value in JSON, steps per unit (how finely it is
+ * kept), unit. The order is the wire order: append only. */
+#define ROAST_SERIES_COLUMNS(X)                                                                    \
+    X(memory, "worker_memory", "memory_bytes", 1, "bytes")                                         \
+    X(memory_limit, "worker_memory_limit", "memory_limit_bytes", 1, "bytes")                       \
+    X(active_tasks, "worker_active_tasks", "active_tasks", 1, "1")                                 \
+    X(cores, "worker_cores", "cores", 1, "1")                                                      \
+    X(nbytes, "worker_nbytes", "nbytes", 1, "bytes")                                               \
+    X(occupancy, "worker_occupancy", "occupancy", 1000, "s")                                       \
+    X(executing, "worker_executing", "executing", 1, "1")                                          \
+    X(last_seen, "worker_last_seen", "last_seen", 1000, "s")                                       \
+    X(cpu, "worker_cpu", "cpu", 100, "%")                                                          \
+    X(spilled_bytes, "worker_spilled_bytes", "spilled_bytes", 1, "bytes")                          \
+    X(net_read_bps, "worker_net_read_bps", "net_read_bps", 1, "bytes/s")                           \
+    X(net_write_bps, "worker_net_write_bps", "net_write_bps", 1, "bytes/s")                        \
+    X(disk_read_bps, "worker_disk_read_bps", "disk_read_bps", 1, "bytes/s")                        \
+    X(disk_write_bps, "worker_disk_write_bps", "disk_write_bps", 1, "bytes/s")
+
+typedef enum roast_series_column {
+#define X(name, key, json, steps, unit) ROAST_COLUMN_##name,
+    ROAST_SERIES_COLUMNS(X)
+#undef X
+        ROAST_COLUMNS
+} roast_series_column;
+
+typedef struct roast_series_column_info {
+    const char *name;
+    const char *key;
+    const char *json_key;
+    double steps_per_unit; /* 1: a whole number */
+    const char *unit;
+} roast_series_column_info;
+const roast_series_column_info *roast_series_column_at(roast_series_column column);
+
+#define ROAST_MAX_WORKERS     1000000u
+#define ROAST_MAX_WORKER_NAME 4096u
+
+/* One worker at one tick. A value that is not there is NaN. */
+typedef struct roast_sample {
+    uint32_t worker;
+    roast_utc when;
+    double value[ROAST_COLUMNS];
+} roast_sample;
+
+typedef enum roast_worker_event_kind { ROAST_WORKER_JOINED, ROAST_WORKER_LEFT } roast_worker_event_kind;
+typedef struct roast_worker_event {
+    uint32_t worker;
+    roast_worker_event_kind kind;
+    roast_utc when;
+    int32_t threads; /* of the worker; 0: not known */
+} roast_worker_event;
+
+roast_status roast_series_new(roast_series **out, roast_error *err);
+void roast_series_free(roast_series *series);
+size_t roast_series_memory(const roast_series *series);
+
+/* The number of a worker, given out at the first mention of its name. */
+roast_status roast_series_worker(roast_series *series, roast_str name, uint32_t *worker,
+                                 roast_error *err);
+uint32_t roast_series_worker_count(const roast_series *series);
+roast_str roast_series_worker_name(const roast_series *series, uint32_t worker);
+/* The host a worker runs on, so that host-wide values are counted once; absent where not known. */
+roast_status roast_series_set_host(roast_series *series, uint32_t worker, roast_str host,
+                                   roast_error *err);
+roast_str roast_series_worker_host(const roast_series *series, uint32_t worker);
+
+/* Begins a tick: n_workers is how many there are now. Times must not go back (ROAST_EINVAL). */
+roast_status roast_series_tick(roast_series *series, roast_utc when, uint32_t n_workers,
+                               roast_error *err);
+/* A worker's row in the tick that was begun last, at most once a tick (ROAST_ESTATE). Values are kept
+ * rounded to the steps of their column. */
+roast_status roast_series_append(roast_series *series, uint32_t worker,
+                                 const double value[ROAST_COLUMNS], roast_error *err);
+roast_status roast_series_event(roast_series *series, uint32_t worker, roast_worker_event_kind kind,
+                                roast_utc when, int32_t threads, roast_error *err);
+
+uint64_t roast_series_tick_count(const roast_series *series);
+roast_utc roast_series_tick_time(const roast_series *series, uint64_t tick);
+uint32_t roast_series_tick_workers(const roast_series *series, uint64_t tick);
+uint64_t roast_series_sample_count(const roast_series *series);
+uint64_t roast_series_event_count(const roast_series *series);
+roast_worker_event roast_series_event_at(const roast_series *series, uint64_t index);
+
+/* Walks one worker's samples in order of time. */
+typedef struct roast_series_cursor {
+    const roast_series *series;
+    uint32_t worker;
+    uint64_t offset, tick;
+    int64_t steps[ROAST_COLUMNS];
+    uint32_t missing; /* a bit a column */
+} roast_series_cursor;
+void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
+                              uint32_t worker);
+bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out);
+
+/* Versioned and checksummed like the chunk log; decode checks everything first. */
+roast_status roast_series_encode(const roast_series *series, roast_sink *sink, roast_error *err);
+roast_status roast_series_decode(const void *data, size_t len, roast_series **out, roast_error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* A growable run of bytes. */
+#ifndef ROAST_BASE_BUFFER_H
+#define ROAST_BASE_BUFFER_H
+
+#include <string.h>
+
+#include "roast/base.h"
+
+/* Zeroed storage is an empty buffer. */
+typedef struct roast_buffer {
+    uint8_t *data;
+    size_t len;
+    size_t capacity;
+} roast_buffer;
+
+/* Frees what it holds; the storage is an empty buffer again. */
+void roast_buffer_reset(roast_buffer *buffer);
+/* Room for `extra` more bytes; grows by halves. ROAST_ENOMEM leaves the buffer as it is. */
+roast_status roast_buffer_reserve(roast_buffer *buffer, size_t extra);
+roast_status roast_buffer_append(roast_buffer *buffer, const void *data, size_t len);
+/* Gives back what is reserved beyond len; a failure is harmless and is not told. */
+void roast_buffer_shrink(roast_buffer *buffer);
+
+/* Appends where room was reserved before. */
+static inline void roast_buffer_push(roast_buffer *buffer, const void *data, size_t len) {
+    if (len > 0)
+        memcpy(buffer->data + buffer->len, data, len);
+    buffer->len += len;
+}
+
+/* Grows an array: *items has room for *capacity elements of `size` bytes and gets room for `wanted`. */
+roast_status roast_array_reserve(void **items, size_t *capacity, size_t size, size_t wanted);
+
+#endif

@@ -1,0 +1,62 @@
+/* Integers in as few bytes as they need: seven bits a byte, low ones first, high bit "more follows".
+ * Zig-zag folds small negative numbers to small positive ones. */
+#ifndef ROAST_BASE_VARINT_H
+#define ROAST_BASE_VARINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ROAST_VARINT_MAX = 10 }; /* bytes of the longest one */
+
+static inline uint64_t roast_zigzag(int64_t value) {
+    return ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static inline int64_t roast_unzigzag(uint64_t value) {
+    return (int64_t)((value >> 1) ^ (value & 1 ? UINT64_MAX : 0));
+}
+
+/* Writes at most ROAST_VARINT_MAX bytes and returns the place behind them. */
+static inline uint8_t *roast_put_varint(uint8_t *at, uint64_t value) {
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static inline uint8_t *roast_put_zigzag(uint8_t *at, int64_t value) {
+    return roast_put_varint(at, roast_zigzag(value));
+}
+
+/* Reads from *at, which moves on. false where the input ends too early or the number does not fit in 64
+ * bits; *at is then somewhere inside it. */
+static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    const uint8_t *p = *at;
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1)
+            break;
+        result |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *at = p;
+            *value = result;
+            return true;
+        }
+    }
+    *at = p;
+    return false;
+}
+
+static inline bool roast_get_zigzag(const uint8_t **at, const uint8_t *end, int64_t *value) {
+    uint64_t raw;
+    if (!roast_get_varint(at, end, &raw))
+        return false;
+    *value = roast_unzigzag(raw);
+    return true;
+}
+
+#endif
