@@ -1,8 +1,9 @@
 /* Status codes, errors, memory and clocks: what every other header of libroast uses.
  *
  * Conventions of the whole library
- *   - A function that can fail returns a roast_status and takes an optional `roast_error *err` as its
- *     last parameter; NULL is allowed. Out parameters stand before it and are written on success only.
+ *   - A function that can fail returns a roast_status and takes an optional `roast_error *err` as
+ * its last parameter; NULL is allowed. Out parameters stand before it and are written on success
+ * only.
  *   - `_new/_free` own the heap (free(NULL) is fine), `_init/_reset` use the caller's storage.
  *   - Nothing aborts, prints or keeps a lock across a call into the caller's code.
  */
@@ -89,7 +90,8 @@ void *roast_alloc_zero(size_t size) ROAST_MUST_USE;
 void *roast_realloc(void *ptr, size_t size) ROAST_MUST_USE;
 void roast_free(void *ptr);
 
-/* Clocks. Durations come from the monotonic one, points in time from UTC; the types keep them apart. */
+/* Clocks. Durations come from the monotonic one, points in time from UTC; the types keep them
+ * apart. */
 typedef struct roast_mono {
     int64_t ns;
 } roast_mono;

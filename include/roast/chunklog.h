@@ -1,10 +1,11 @@
 /* The chunk log: one record for each chunk that was processed, and what hangs on it.
  *
  * A log stays packed, in memory as on the wire (docs/format/chunk-log.md): strings, branch sets and
- * section layouts are kept once a log, a chunk is one row of varints. Merging two logs translates the few
- * references at the front of a row and copies the rest.
+ * section layouts are kept once a log, a chunk is one row of varints. Merging two logs translates
+ * the few references at the front of a row and copies the rest.
  *
- * A record has an identity (process token, sequence number): one that arrives twice can be counted once.
+ * A record has an identity (process token, sequence number): one that arrives twice can be counted
+ * once.
  */
 #ifndef ROAST_CHUNKLOG_H
 #define ROAST_CHUNKLOG_H
@@ -20,20 +21,19 @@ typedef struct roast_chunklog roast_chunklog;
 #define ROAST_MAX_BRANCHES 1000000u /* branches of one file or one chunk */
 #define ROAST_MAX_CUSTOMS  4096u    /* custom values of one chunk */
 
-/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or itself).
- *   U  is rarely negative            Z  may be negative
- *   D  is packed as the difference to the other field
- * The order is the wire order: append only. */
+/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or
+ * itself). U  is rarely negative            Z  may be negative D  is packed as the difference to
+ * the other field The order is the wire order: append only. */
 #define ROAST_CHUNK_FIELDS(X)                                                                      \
-    X(start_us, U, start_us)          /* UTC, microseconds since 1970 */                           \
-    X(duration_ns, U, duration_ns)    /* process() entry to return, monotonic clock */             \
+    X(start_us, U, start_us)       /* UTC, microseconds since 1970 */                              \
+    X(duration_ns, U, duration_ns) /* process() entry to return, monotonic clock */                \
     X(num_events, U, num_events)                                                                   \
     X(entry_start, U, entry_start)                                                                 \
     X(entry_stop, D, entry_start)                                                                  \
-    X(rss_before, U, rss_before)      /* bytes */                                                  \
+    X(rss_before, U, rss_before) /* bytes */                                                       \
     X(rss_after, D, rss_before)                                                                    \
     X(rss_peak, D, rss_after)                                                                      \
-    X(cpu_user_ns, U, cpu_user_ns)    /* of the thread */                                          \
+    X(cpu_user_ns, U, cpu_user_ns) /* of the thread */                                             \
     X(cpu_system_ns, U, cpu_system_ns)                                                             \
     X(runqueue_wait_ns, U, runqueue_wait_ns)                                                       \
     X(io_wait_ns, U, io_wait_ns)                                                                   \
@@ -42,18 +42,18 @@ typedef struct roast_chunklog roast_chunklog;
     X(voluntary_switches, U, voluntary_switches)                                                   \
     X(involuntary_switches, U, involuntary_switches)                                               \
     X(before_process_ns, U, before_process_ns) /* task start to process() entry */                 \
-    X(bytes_read, U, bytes_read)      /* requested from the file, opening included */              \
+    X(bytes_read, U, bytes_read)               /* requested from the file, opening included */     \
     X(read_requests, U, read_requests)                                                             \
     X(metadata_bytes, U, metadata_bytes) /* of bytes_read, before process() was entered */         \
     X(accessed_bytes, U, accessed_bytes) /* compressed size of the branches accessed */            \
     X(accessed_uncompressed_bytes, U, accessed_uncompressed_bytes)                                 \
-    X(os_read_bytes, U, os_read_bytes)   /* read system calls of the thread */                     \
+    X(os_read_bytes, U, os_read_bytes) /* read system calls of the thread */                       \
     X(os_read_calls, U, os_read_calls)                                                             \
     X(os_write_bytes, U, os_write_bytes)                                                           \
     X(os_write_calls, U, os_write_calls)                                                           \
     X(storage_read_bytes, U, storage_read_bytes) /* of these, what came from a disk */             \
     X(storage_write_bytes, U, storage_write_bytes)                                                 \
-    X(thread, U, thread)              /* the kernel's id of the thread */                          \
+    X(thread, U, thread)                     /* the kernel's id of the thread */                   \
     X(dropped_sections, U, dropped_sections) /* not kept: there were too many */
 
 enum {
@@ -74,8 +74,7 @@ typedef enum roast_section_kind {
 typedef struct roast_section {
     roast_str name;
     roast_section_kind kind;
-    int32_t parent;   /* index of the enclosing section of this chunk, -1 if there is none */
-    uint32_t depth;   /* 0 for the outermost; found from the parents, ignored on append */
+    int32_t parent;   /* index of the enclosing section, less than its own; -1: none */
     uint64_t count;   /* uses folded into this entry, at least 1 */
     int64_t start_ns; /* of the first use, since process() was entered */
     int64_t value;
@@ -92,11 +91,11 @@ typedef struct roast_read {
 } roast_read;
 
 typedef enum roast_custom_scope { /* where the user stored it */
-    ROAST_SCOPE_CHUNK,
-    ROAST_SCOPE_TIMING,
-    ROAST_SCOPE_MEMORY,
-    ROAST_SCOPE_BYTES,
-    ROAST_SCOPES
+                                  ROAST_SCOPE_CHUNK,
+                                  ROAST_SCOPE_TIMING,
+                                  ROAST_SCOPE_MEMORY,
+                                  ROAST_SCOPE_BYTES,
+                                  ROAST_SCOPES
 } roast_custom_scope;
 
 typedef enum roast_custom_kind {
@@ -134,8 +133,9 @@ typedef struct roast_chunk {
     roast_str file;
     roast_str uuid;
     roast_str treename;
-    roast_str task_key;   /* the part before the last '-' ... */
-    roast_str task_hash;  /* ... and the rest, where it is 32 hexadecimal digits: see roast_chunk_task_key */
+    roast_str
+        task_key; /* as given; or, where the key ended in '-' and 32 hex digits, what is before */
+    roast_str task_hash;  /* these digits as 16 bytes; roast_chunk_task_key puts the two together */
     roast_str error_type; /* data not NULL: process() raised */
     roast_str error_message;
     bool has_branches; /* the set of accessed branches is known (it may be empty) */
@@ -152,7 +152,7 @@ typedef struct roast_chunk {
     /* Where the tails lie in the log; for the cursors. */
     struct {
         uint32_t branches, layout, reads;
-        const uint8_t *sections_at, *reads_at, *customs_at, *end;
+        const uint8_t *sections_at, *sections_end, *reads_at, *reads_end, *customs_at, *end;
     } packed;
 } roast_chunk;
 
@@ -167,16 +167,16 @@ size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 
 /* ---- in ---- */
 /* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
- * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may be the
- * whole key (task_hash absent). */
+ * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may
+ * be the whole key (task_hash absent). */
 roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk, roast_error *err);
 
 typedef struct roast_merge_result {
     uint64_t added;
     uint64_t duplicates; /* left out, because a record of that identity is in the log already */
 } roast_merge_result;
-/* Adds all of `from` (which may be `into` itself). With `unique`, a record whose identity is already
- * there is left out. On failure `into` is as it was before. result may be NULL. */
+/* Adds all of `from` (which may be `into` itself). With `unique`, a record whose identity is
+ * already there is left out. On failure `into` is as it was before. result may be NULL. */
 roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
                                   roast_merge_result *result, roast_error *err);
 /* Adds rows [start, stop) with a step (not 0), in that order, as a slice of a list does. */
@@ -205,7 +205,8 @@ bool roast_chunk_cursor_next(roast_chunk_cursor *cursor, roast_chunk *out);
 roast_status roast_chunklog_get(const roast_chunklog *log, uint64_t index, roast_chunk *out,
                                 roast_error *err);
 
-/* The whole key, as snprintf would write it; the length without the terminator. 0 if there is none. */
+/* The whole key, as snprintf would write it; the length without the terminator. 0 if there is none.
+ */
 size_t roast_chunk_task_key(const roast_chunk *chunk, char *out, size_t size);
 
 /* Walks one tail of a chunk that came out of `log`. */
@@ -221,7 +222,6 @@ void roast_chunk_branches(const roast_chunklog *log, const roast_chunk *chunk,
 bool roast_chunk_next_branch(roast_tail_cursor *cursor, roast_str *out);
 void roast_chunk_sections(const roast_chunklog *log, const roast_chunk *chunk,
                           roast_tail_cursor *cursor);
-/* depth is not filled here, see roast_section_depths. */
 bool roast_chunk_next_section(roast_tail_cursor *cursor, roast_section *out);
 void roast_chunk_reads(const roast_chunklog *log, const roast_chunk *chunk,
                        roast_tail_cursor *cursor);

@@ -152,8 +152,8 @@ roast_status roast_quantiles_add(roast_quantiles *quantiles, double value, roast
 double roast_quantiles_get(roast_quantiles *quantiles, double q);
 bool roast_quantiles_exact(const roast_quantiles *quantiles);
 
-/* The mean over time of a value that was seen at some moments (trapezoids). Zeroed storage is an empty
- * one. Times in seconds, in order. */
+/* The mean over time of a value that was seen at some moments (trapezoids). Zeroed storage is an
+ * empty one. Times in seconds, in order. */
 typedef struct roast_time_average {
     uint64_t count;
     double first, last, last_value, integral;

@@ -1,8 +1,8 @@
 /* What the kernel knows of a process or a thread.
  *
- * A probe opens its files once and reads them again with pread. Every value may be missing: `have` says
- * which are there. The library can be built to use getrusage alone (option `proc=getrusage`); then only
- * the values it gives are there. */
+ * A probe opens its files once and reads them again with pread. Every value may be missing: `have`
+ * says which are there. The library can be built to use getrusage alone (option `proc=getrusage`);
+ * then only the values it gives are there. */
 #ifndef ROAST_PROC_H
 #define ROAST_PROC_H
 
@@ -33,8 +33,9 @@ typedef enum roast_reading_group {
     ROAST_READ_PEAK = 1u << 1,  /* getrusage of the process; VmHWM for another one */
     ROAST_READ_USAGE = 1u << 2, /* getrusage of the thread or process; stat for another one */
     ROAST_READ_SCHED = 1u << 3, /* schedstat */
-    ROAST_READ_DELAY = 1u << 4, /* stat, field 42; only where the kernel keeps it (task_delayacct) */
-    ROAST_READ_IO = 1u << 5,    /* io */
+    ROAST_READ_DELAY =
+        1u << 4,             /* stat, field 42; only where the kernel keeps it (task_delayacct) */
+    ROAST_READ_IO = 1u << 5, /* io */
     ROAST_READ_ALL = (1u << 6) - 1
 } roast_reading_group;
 
@@ -59,15 +60,16 @@ typedef struct roast_probe roast_probe;
  *   root  where /proc is mounted, NULL for "/proc"
  *   pid   0 for this process
  *   tid   0 for the process as a whole; -1 for the calling thread (of this process)
- * A file that is missing or may not be read just leaves its values out. ROAST_ENOTFOUND if there is no
- * such process. */
+ * A file that is missing or may not be read just leaves its values out. ROAST_ENOTFOUND if there is
+ * no such process. */
 roast_status roast_probe_new(const char *root, int64_t pid, int64_t tid, roast_probe **out,
                              roast_error *err);
 void roast_probe_free(roast_probe *probe);
 /* Reads the groups asked for. Never fails: what could not be read or parsed is not in `have`. */
 void roast_probe_read(roast_probe *probe, unsigned groups, roast_reading *out);
-/* The calling thread's own probe, opened at its first use and closed when the thread ends; opened anew
- * after a fork. rss_bytes and peak_rss_bytes are those of the process. NULL if memory is short. */
+/* The calling thread's own probe, opened at its first use and closed when the thread ends; opened
+ * anew after a fork. rss_bytes and peak_rss_bytes are those of the process. NULL if memory is
+ * short. */
 roast_probe *roast_probe_this_thread(void);
 /* Groups that give anything at all on this machine, found out once (a bit mask). */
 unsigned roast_probe_groups(roast_probe *probe);
@@ -79,10 +81,9 @@ typedef struct roast_limits {
     double cpu_cores; /* quota / period */
 } roast_limits;
 
-/* The tightest cgroup v2 limits (memory.max, cpu.max) on the path from the process's group to the root.
- *   proc_root    NULL for "/proc"
- *   cgroup_root  NULL for "/sys/fs/cgroup" (and ".../unified" on a hybrid system)
- * A system without cgroup v2 has no limits: ROAST_OK with both false. */
+/* The tightest cgroup v2 limits (memory.max, cpu.max) on the path from the process's group to the
+ * root. proc_root    NULL for "/proc" cgroup_root  NULL for "/sys/fs/cgroup" (and ".../unified" on
+ * a hybrid system) A system without cgroup v2 has no limits: ROAST_OK with both false. */
 roast_status roast_limits_read(const char *proc_root, const char *cgroup_root, int64_t pid,
                                roast_limits *out, roast_error *err);
 

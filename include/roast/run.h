@@ -1,5 +1,5 @@
-/* One run: everything that was measured. A live collection and a loaded measurement are the same type,
- * and every metric, table and export is computed from it alone. */
+/* One run: everything that was measured. A live collection and a loaded measurement are the same
+ * type, and every metric, table and export is computed from it alone. */
 #ifndef ROAST_RUN_H
 #define ROAST_RUN_H
 

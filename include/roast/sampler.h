@@ -1,8 +1,9 @@
 /* The true peak of resident memory while something is open.
  *
- * One thread without Python reads RSS every interval while at least one watch is open, and raises the
- * peak of each. A process that forks gets a new thread at its next watch. Opening and closing a watch
- * takes no lock that another thread could hold, and no system call while the thread is awake. */
+ * One thread without Python reads RSS every interval while at least one watch is open, and raises
+ * the peak of each. A process that forks gets a new thread at its next watch. Opening and closing a
+ * watch takes no lock that another thread could hold, and no system call while the thread is awake.
+ */
 #ifndef ROAST_SAMPLER_H
 #define ROAST_SAMPLER_H
 

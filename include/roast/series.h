@@ -1,8 +1,8 @@
 /* The worker series: what each worker of a cluster did over time.
  *
- * A tick is one look at all workers; each worker has a row of columns a tick, kept as differences to its
- * row before. Joins and leaves are kept as exact events beside the samples, so that a worker that lived
- * between two ticks is not missed. */
+ * A tick is one look at all workers; each worker has a row of columns a tick, kept as differences
+ * to its row before. Joins and leaves are kept as exact events beside the samples, so that a worker
+ * that lived between two ticks is not missed. */
 #ifndef ROAST_SERIES_H
 #define ROAST_SERIES_H
 
@@ -11,8 +11,8 @@
 
 typedef struct roast_series roast_series;
 
-/* One row a column: name, key in tracking_data, key of a value in JSON, steps per unit (how finely it is
- * kept), unit. The order is the wire order: append only. */
+/* One row a column: name, key in tracking_data, key of a value in JSON, steps per unit (how finely
+ * it is kept), unit. The order is the wire order: append only. */
 #define ROAST_SERIES_COLUMNS(X)                                                                    \
     X(memory, "worker_memory", "memory_bytes", 1, "bytes")                                         \
     X(memory_limit, "worker_memory_limit", "memory_limit_bytes", 1, "bytes")                       \
@@ -55,7 +55,10 @@ typedef struct roast_sample {
     double value[ROAST_COLUMNS];
 } roast_sample;
 
-typedef enum roast_worker_event_kind { ROAST_WORKER_JOINED, ROAST_WORKER_LEFT } roast_worker_event_kind;
+typedef enum roast_worker_event_kind {
+    ROAST_WORKER_JOINED,
+    ROAST_WORKER_LEFT
+} roast_worker_event_kind;
 typedef struct roast_worker_event {
     uint32_t worker;
     roast_worker_event_kind kind;
@@ -80,8 +83,8 @@ roast_str roast_series_worker_host(const roast_series *series, uint32_t worker);
 /* Begins a tick: n_workers is how many there are now. Times must not go back (ROAST_EINVAL). */
 roast_status roast_series_tick(roast_series *series, roast_utc when, uint32_t n_workers,
                                roast_error *err);
-/* A worker's row in the tick that was begun last, at most once a tick (ROAST_ESTATE). Values are kept
- * rounded to the steps of their column. */
+/* A worker's row in the tick that was begun last, at most once a tick (ROAST_ESTATE). Values are
+ * kept rounded to the steps of their column. */
 roast_status roast_series_append(roast_series *series, uint32_t worker,
                                  const double value[ROAST_COLUMNS], roast_error *err);
 roast_status roast_series_event(roast_series *series, uint32_t worker, roast_worker_event_kind kind,
@@ -108,6 +111,7 @@ bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out);
 
 /* Versioned and checksummed like the chunk log; decode checks everything first. */
 roast_status roast_series_encode(const roast_series *series, roast_sink *sink, roast_error *err);
-roast_status roast_series_decode(const void *data, size_t len, roast_series **out, roast_error *err);
+roast_status roast_series_decode(const void *data, size_t len, roast_series **out,
+                                 roast_error *err);
 
 #endif

@@ -28,7 +28,8 @@ static inline void roast_buffer_push(roast_buffer *buffer, const void *data, siz
     buffer->len += len;
 }
 
-/* Grows an array: *items has room for *capacity elements of `size` bytes and gets room for `wanted`. */
+/* Grows an array: *items has room for *capacity elements of `size` bytes and gets room for
+ * `wanted`. */
 roast_status roast_array_reserve(void **items, size_t *capacity, size_t size, size_t wanted);
 
 #endif

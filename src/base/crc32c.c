@@ -5,7 +5,8 @@
 
 #define POLYNOMIAL UINT32_C(0x82f63b78) /* reflected */
 
-/* table[k][b]: the checksum of byte b followed by k zero bytes, so that eight bytes go in one step. */
+/* table[k][b]: the checksum of byte b followed by k zero bytes, so that eight bytes go in one step.
+ */
 static uint32_t table[8][256];
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 

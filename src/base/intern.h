@@ -17,8 +17,8 @@ typedef struct roast_intern {
 #define ROAST_INTERN_MAX 0x7ffffff0u /* strings; so that ids and table sizes fit in 32 bits */
 
 void roast_intern_reset(roast_intern *intern);
-/* The number of `text`, given out at its first mention. ROAST_ENOMEM or ROAST_ELIMIT leave the interner
- * as it was. */
+/* The number of `text`, given out at its first mention. ROAST_ENOMEM or ROAST_ELIMIT leave the
+ * interner as it was. */
 roast_status roast_intern_add(roast_intern *intern, roast_str text, uint32_t *id);
 /* Appends without looking whether it is there: for input that is known to be free of repeats. */
 roast_status roast_intern_append(roast_intern *intern, roast_str text);

@@ -1,5 +1,5 @@
-/* Integers in as few bytes as they need: seven bits a byte, low ones first, high bit "more follows".
- * Zig-zag folds small negative numbers to small positive ones. */
+/* Integers in as few bytes as they need: seven bits a byte, low ones first, high bit "more
+ * follows". Zig-zag folds small negative numbers to small positive ones. */
 #ifndef ROAST_BASE_VARINT_H
 #define ROAST_BASE_VARINT_H
 
@@ -31,8 +31,8 @@ static inline uint8_t *roast_put_zigzag(uint8_t *at, int64_t value) {
     return roast_put_varint(at, roast_zigzag(value));
 }
 
-/* Reads from *at, which moves on. false where the input ends too early or the number does not fit in 64
- * bits; *at is then somewhere inside it. */
+/* Reads from *at, which moves on. false where the input ends too early or the number does not fit
+ * in 64 bits; *at is then somewhere inside it. */
 static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     const uint8_t *p = *at;
     uint64_t result = 0;

@@ -37,14 +37,16 @@ void assert_near_(double expected, double actual, const char *what, const char *
 void alloc_fail_from(long n);
 /* Lets only the n-th one fail. */
 void alloc_fail_once(long n);
-/* Back to normal; the number of allocations that were asked to succeed or fail since the last call. */
+/* Back to normal; the number of allocations that were asked to succeed or fail since the last call.
+ */
 long alloc_fail_stop(void);
 /* Blocks that were allocated and not freed since the first use of the functions above. */
 long alloc_live(void);
 
-/* Runs `body(context)` again and again, the n-th time with the n-th allocation failing, until it runs
- * through without meeting a failure. body must return ROAST_ENOMEM when an allocation failed and ROAST_OK
- * otherwise, and must leave no block behind. Returns how many failing places there were. */
+/* Runs `body(context)` again and again, the n-th time with the n-th allocation failing, until it
+ * runs through without meeting a failure. body must return ROAST_ENOMEM when an allocation failed
+ * and ROAST_OK otherwise, and must leave no block behind. Returns how many failing places there
+ * were. */
 long alloc_walk(roast_status (*body)(void *context), void *context);
 
 #endif

@@ -1,0 +1,59 @@
+# Everything that is made lies in build/ and .venv/. A target that is up to date does nothing.
+
+PYTHON  ?= python3
+SECONDS ?= 60
+
+VENV    := .venv/requirements.sha256
+PACKAGE := build/package.stamp
+RUN     := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python
+SOURCES := $(shell find src include ext cli python -type f -not -name '*.pyc' 2>/dev/null) \
+           meson.build meson_options.txt pyproject.toml README.md LICENSE
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint format asan fuzz docs wheel clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(PACKAGE) ## run a small analysis and print what was measured
+	@$(RUN) examples/demo.py
+
+test: $(PACKAGE) ## run all tests, cheapest first
+	@$(RUN) tools/run_tests.py
+
+bench: $(PACKAGE) ## measure what the engine costs, beside its floor
+	@$(RUN) tools/build.py bench
+	@$(RUN) -m bench
+
+lint: $(PACKAGE) ## check format, layers, exported symbols and the rules of the repository
+	@$(RUN) tools/run_tests.py lint
+
+format: $(VENV) ## put the C files into their form
+	@$(RUN) tests/lint/check_format.py --fix
+
+asan: $(VENV) ## run the C tests under AddressSanitizer, UBSan and the leak check
+	@$(RUN) tools/run_tests.py asan
+
+fuzz: $(VENV) ## run each fuzz target for SECONDS=60 (needs clang)
+	@$(RUN) tools/run_fuzz.py $(SECONDS)
+
+docs: $(VENV) ## build the documentation into build/docs
+	@$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
+
+wheel: $(VENV) ## build a wheel into dist
+	@echo "building a wheel ..."
+	@$(RUN) -m build --wheel --no-isolation --outdir dist . > build/wheel.log 2>&1 || \
+		{ cat build/wheel.log; exit 1; }
+	@ls dist/*.whl
+
+clean: ## remove build and dist (.venv stays; it is remade when the requirements change)
+	@rm -rf build dist
+
+$(VENV): tools/requirements-dev.txt tools/setup.py
+	@$(PYTHON) tools/setup.py
+	@mkdir -p build
+
+$(PACKAGE): $(VENV) $(SOURCES)
+	@$(RUN) tools/build.py package
+	@touch $@

@@ -1,0 +1,57 @@
+#include "cli.h"
+
+#include <string.h>
+
+static void put_verbs(roast_sink *out) {
+    size_t width = 0;
+    for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
+        size_t own = strlen((*verb)->name);
+        width = own > width ? own : width;
+    }
+    roast_sink_puts(out, "\nVerbs\n");
+    for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
+        roast_sink_puts(out, "  ");
+        cli_put_padded(out, (*verb)->name, width + 2);
+        cli_put_wrapped(out, (*verb)->summary, width + 4, width + 4);
+    }
+}
+
+void cli_put_help(roast_sink *out) {
+    roast_sink_puts(out, "roast: the measuring instrument for Coffea analyses\n\n"
+                         "Usage: roast VERB [ARGUMENT ...]\n"
+                         "       roast help [VERB]\n"
+                         "       roast --version\n");
+    put_verbs(out);
+    roast_sink_puts(out, "\nExit codes\n");
+#define X(name, number, text) roast_sink_printf(out, "  %d  %s\n", number, text);
+    CLI_EXIT_LIST(X)
+#undef X
+}
+
+void cli_put_verb_help(roast_sink *out, const cli_verb *verb) {
+    roast_sink_printf(out, "Usage: roast %s%s%s\n\n", verb->name, verb->usage[0] != '\0' ? " " : "",
+                      verb->usage);
+    roast_sink_puts(out, verb->details);
+}
+
+static cli_exit run(roast_sink *out, int n_args, char **args) {
+    if (n_args > 1)
+        return cli_fail_argument(&cli_verb_help, args[1]);
+    if (n_args == 0) {
+        cli_put_help(out);
+        return CLI_OK;
+    }
+    const cli_verb *verb = cli_find_verb(args[0]);
+    if (verb == NULL)
+        return cli_fail_verb(args[0]);
+    cli_put_verb_help(out, verb);
+    return CLI_OK;
+}
+
+const cli_verb cli_verb_help = {
+    .name = "help",
+    .usage = "[VERB]",
+    .summary = "this page, or the page of one verb",
+    .details = "Without VERB: the list of verbs and the exit codes.\n",
+    .run = run,
+};

@@ -1,0 +1,27 @@
+/* How near a mistyped name is to a known one. */
+#ifndef ROAST_TEXT_H
+#define ROAST_TEXT_H
+
+#include "roast/base.h"
+
+/* Names longer than this are not compared. */
+#define ROAST_EDIT_MAX 127u
+
+/* How many letters must be put in, taken out, replaced, or swapped with their neighbour to make `b`
+ * of `a`. Letters are bytes. SIZE_MAX where one is longer than ROAST_EDIT_MAX or absent. */
+size_t roast_edit_distance(roast_str a, roast_str b);
+
+/* Picks the nearest of many names: init, offer each, read `found`. */
+typedef struct roast_nearest {
+    roast_str wanted;
+    roast_str found; /* borrowed from the offer; absent while nothing is near */
+    size_t distance; /* of `found`; one more than is near while there is none */
+} roast_nearest;
+
+/* Near is: a third of the letters differ, at least one letter may. The text is borrowed. */
+void roast_nearest_init(roast_nearest *nearest, roast_str wanted);
+/* Keeps `name` if it is nearer than what was offered before. A name that goes on where a `wanted`
+ * of three letters or more ends counts as just near enough. */
+void roast_nearest_offer(roast_nearest *nearest, roast_str name);
+
+#endif
