@@ -5,9 +5,12 @@ SECONDS ?= 60
 
 VENV    := .venv/requirements.sha256
 PACKAGE := build/package.stamp
-RUN     := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python
+RUN     := .venv/bin/python
 SOURCES := $(shell find src include ext cli python -type f -not -name '*.pyc' 2>/dev/null) \
            meson.build meson_options.txt pyproject.toml README.md LICENSE
+
+# Keeps __pycache__ out of the source folders.
+export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench lint format asan fuzz docs wheel clean
@@ -42,17 +45,13 @@ docs: $(VENV) ## build the documentation into build/docs
 	@echo "build/docs/index.html"
 
 wheel: $(VENV) ## build a wheel into dist
-	@echo "building a wheel ..."
-	@$(RUN) -m build --wheel --no-isolation --outdir dist . > build/wheel.log 2>&1 || \
-		{ cat build/wheel.log; exit 1; }
-	@ls dist/*.whl
+	@$(RUN) tools/build.py wheel
 
 clean: ## remove build and dist (.venv stays; it is remade when the requirements change)
 	@rm -rf build dist
 
 $(VENV): tools/requirements-dev.txt tools/setup.py
 	@$(PYTHON) tools/setup.py
-	@mkdir -p build
 
 $(PACKAGE): $(VENV) $(SOURCES)
 	@$(RUN) tools/build.py package

@@ -18,21 +18,36 @@ bool explain_same_group(const roast_metric_info *a, const roast_metric_info *b) 
     return a->scope == b->scope && strcmp(a->group, b->group) == 0;
 }
 
-static const explain_scope scopes[] = {
-    {ROAST_IN_METRICS, "Metrics of a run", "get_metrics()[KEY]"},
-    {ROAST_IN_TABLE, "Tables of a run", "get_metrics()[TABLE][NAME][KEY]"},
-    {ROAST_IN_CHUNK, "Values of a chunk", "chunk_metrics[i][KEY]"},
-    {ROAST_IN_SERIES, "Values of a worker over time", "tracking_data[KEY]"},
-};
+/* What stands in front of the name of a table inside a chunk. */
+static const char in_chunk[] = "chunk.";
+
+static bool is_inside_chunk(const roast_metric_info *info) {
+    return info->scope == ROAST_IN_TABLE && strncmp(info->group, in_chunk, strlen(in_chunk)) == 0;
+}
+
+const char *explain_group_name(const roast_metric_info *info) {
+    return info->group + (is_inside_chunk(info) ? strlen(in_chunk) : 0);
+}
 
 const explain_scope *explain_scope_at(size_t index) {
+    static const explain_scope scopes[] = {
+        {ROAST_IN_METRICS, false, "Metrics of a run", "get_metrics()[KEY]"},
+        {ROAST_IN_TABLE, false, "Tables of a run", "get_metrics()[TABLE][NAME][KEY]"},
+        {ROAST_IN_CHUNK, false, "Values of a chunk", "chunk_metrics[i][KEY]"},
+        {ROAST_IN_TABLE, true, "Tables of a chunk", "chunk_metrics[i][TABLE][NAME or j][KEY]"},
+        {ROAST_IN_SERIES, false, "Values of a worker over time", "tracking_data[KEY]"},
+    };
     return index < sizeof scopes / sizeof *scopes ? &scopes[index] : NULL;
+}
+
+bool explain_is_in(const roast_metric_info *info, const explain_scope *scope) {
+    return info->scope == scope->scope && is_inside_chunk(info) == scope->inside_chunk;
 }
 
 static const char *path_of(const roast_metric_info *info) {
     const explain_scope *scope;
     for (size_t s = 0; (scope = explain_scope_at(s)) != NULL; s++)
-        if (scope->scope == info->scope)
+        if (explain_is_in(info, scope))
             return scope->path;
     return roast_metric_scope_name(info->scope);
 }
@@ -49,7 +64,7 @@ static size_t put_column(roast_sink *out, const char *text, size_t width) {
 }
 
 static void put_group(roast_sink *out, const roast_metric_info *first) {
-    roast_sink_printf(out, "\n%s\n", first->group);
+    roast_sink_printf(out, "\n%s\n", explain_group_name(first));
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
         const roast_metric_info *info = roast_catalogue_at(i);
         if (!explain_same_group(info, first))
@@ -66,7 +81,7 @@ static void put_list(roast_sink *out) {
     for (size_t s = 0; (scope = explain_scope_at(s)) != NULL; s++) {
         roast_sink_printf(out, "%s%s: %s\n", s == 0 ? "" : "\n", scope->title, scope->path);
         for (uint32_t i = 0; i < roast_catalogue_count(); i++)
-            if (roast_catalogue_at(i)->scope == scope->scope && explain_group_starts(i))
+            if (explain_is_in(roast_catalogue_at(i), scope) && explain_group_starts(i))
                 put_group(out, roast_catalogue_at(i));
     }
     roast_sink_puts(out,
@@ -101,7 +116,7 @@ static void put_metric(roast_sink *out, const roast_metric_info *info) {
     roast_sink_printf(out, "%s: ", info->key);
     cli_put_wrapped(out, info->label, cli_text_width(info->key) + 2, 2);
     put_field(out, "found in", path_of(info));
-    put_field(out, info->scope == ROAST_IN_TABLE ? "table" : "group", info->group);
+    put_field(out, info->scope == ROAST_IN_TABLE ? "table" : "group", explain_group_name(info));
     put_field(out, "other names", info->aliases);
     put_field(out, "unit", info->unit);
     put_field(out, "type", roast_metric_type_name(info->type));

@@ -41,7 +41,7 @@ static void put_row(roast_sink *out, const roast_metric_info *info) {
 
 static void put_group(roast_sink *out, const roast_metric_info *first) {
     roast_sink_puts(out, "\n### ");
-    put_escaped(out, first->group);
+    put_escaped(out, explain_group_name(first));
     roast_sink_puts(out, "\n\n| names | type | unit | label | formula | what it cannot tell |\n"
                          "|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < roast_catalogue_count(); i++)
@@ -59,7 +59,7 @@ void explain_put_markdown(roast_sink *out) {
     for (size_t s = 0; (scope = explain_scope_at(s)) != NULL; s++) {
         roast_sink_printf(out, "\n## %s\n\nIn Python: `%s`.\n", scope->title, scope->path);
         for (uint32_t i = 0; i < roast_catalogue_count(); i++)
-            if (roast_catalogue_at(i)->scope == scope->scope && explain_group_starts(i))
+            if (explain_is_in(roast_catalogue_at(i), scope) && explain_group_starts(i))
                 put_group(out, roast_catalogue_at(i));
     }
 }

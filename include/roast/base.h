@@ -2,8 +2,8 @@
  *
  * Conventions of the whole library
  *   - A function that can fail returns a roast_status and takes an optional `roast_error *err` as
- * its last parameter; NULL is allowed. Out parameters stand before it and are written on success
- * only.
+ *     its last parameter; NULL is allowed. Out parameters stand before it and are written on
+ *     success only.
  *   - `_new/_free` own the heap (free(NULL) is fine), `_init/_reset` use the caller's storage.
  *   - Nothing aborts, prints or keeps a lock across a call into the caller's code.
  */

@@ -15,28 +15,35 @@
 
 typedef struct roast_chunklog roast_chunklog;
 
-/* Limits on what comes from outside; beyond them append and decode answer ROAST_ELIMIT. */
+/* Limits on what comes from outside: beyond them append answers ROAST_ELIMIT (a text is cut), and a
+ * packed log counts as damaged. */
 #define ROAST_MAX_TEXT     65535u   /* bytes of one name, message or custom value */
 #define ROAST_MAX_SECTIONS 65535u   /* sections of one chunk */
 #define ROAST_MAX_BRANCHES 1000000u /* branches of one file or one chunk */
 #define ROAST_MAX_CUSTOMS  4096u    /* custom values of one chunk */
 
-/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or
- * itself). U  is rarely negative            Z  may be negative D  is packed as the difference to
- * the other field The order is the wire order: append only. */
+/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or itself).
+ *
+ *   U  as it is
+ *   T  in microseconds, and what is left: the kernel often counts in them
+ *   P  in pages of 4096 bytes, and what is left
+ *   S  as the difference to the sum of the other field and num_events
+ *   Q  as the difference to the other field in pages of 4096 bytes, and what is left
+ *
+ * Nothing is rounded. The order is the wire order: append only. */
 #define ROAST_CHUNK_FIELDS(X)                                                                      \
     X(start_us, U, start_us)       /* UTC, microseconds since 1970 */                              \
     X(duration_ns, U, duration_ns) /* process() entry to return, monotonic clock */                \
     X(num_events, U, num_events)                                                                   \
     X(entry_start, U, entry_start)                                                                 \
-    X(entry_stop, D, entry_start)                                                                  \
-    X(rss_before, U, rss_before) /* bytes */                                                       \
-    X(rss_after, D, rss_before)                                                                    \
-    X(rss_peak, D, rss_after)                                                                      \
-    X(cpu_user_ns, U, cpu_user_ns) /* of the thread */                                             \
-    X(cpu_system_ns, U, cpu_system_ns)                                                             \
+    X(entry_stop, S, entry_start)                                                                  \
+    X(rss_before, P, rss_before) /* bytes */                                                       \
+    X(rss_after, Q, rss_before)                                                                    \
+    X(rss_peak, Q, rss_after)                                                                      \
+    X(cpu_user_ns, T, cpu_user_ns) /* of the thread */                                             \
+    X(cpu_system_ns, T, cpu_system_ns)                                                             \
     X(runqueue_wait_ns, U, runqueue_wait_ns)                                                       \
-    X(io_wait_ns, U, io_wait_ns)                                                                   \
+    X(io_wait_ns, T, io_wait_ns)                                                                   \
     X(minor_faults, U, minor_faults)                                                               \
     X(major_faults, U, major_faults)                                                               \
     X(voluntary_switches, U, voluntary_switches)                                                   \
@@ -51,10 +58,11 @@ typedef struct roast_chunklog roast_chunklog;
     X(os_read_calls, U, os_read_calls)                                                             \
     X(os_write_bytes, U, os_write_bytes)                                                           \
     X(os_write_calls, U, os_write_calls)                                                           \
-    X(storage_read_bytes, U, storage_read_bytes) /* of these, what came from a disk */             \
-    X(storage_write_bytes, U, storage_write_bytes)                                                 \
+    X(storage_read_bytes, P, storage_read_bytes) /* of these, what came from a disk */             \
+    X(storage_write_bytes, P, storage_write_bytes)                                                 \
     X(thread, U, thread)                     /* the kernel's id of the thread */                   \
-    X(dropped_sections, U, dropped_sections) /* not kept: there were too many */
+    X(dropped_sections, U, dropped_sections) /* not kept: there were too many */                   \
+    X(faults, U, faults) /* measurements of ours that failed since the last chunk */
 
 enum {
 #define X(name, packing, near) ROAST_CHUNK_INDEX_##name,
@@ -133,8 +141,8 @@ typedef struct roast_chunk {
     roast_str file;
     roast_str uuid;
     roast_str treename;
-    roast_str
-        task_key; /* as given; or, where the key ended in '-' and 32 hex digits, what is before */
+    /* The key as given; or, where it ended in '-' and 32 hex digits, what is before them. */
+    roast_str task_key;
     roast_str task_hash;  /* these digits as 16 bytes; roast_chunk_task_key puts the two together */
     roast_str error_type; /* data not NULL: process() raised */
     roast_str error_message;
@@ -168,7 +176,9 @@ size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 /* ---- in ---- */
 /* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
  * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may
- * be the whole key (task_hash absent). */
+ * be the whole key (task_hash absent). No string may be borrowed from this very log. Kept only where
+ * they mean something: `before` of a memory section, error_message and its type together (an absent
+ * message comes back empty), branches and reads where has_branches and has_reads say so. */
 roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk, roast_error *err);
 
 typedef struct roast_merge_result {
@@ -179,7 +189,8 @@ typedef struct roast_merge_result {
  * already there is left out. On failure `into` is as it was before. result may be NULL. */
 roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
                                   roast_merge_result *result, roast_error *err);
-/* Adds rows [start, stop) with a step (not 0), in that order, as a slice of a list does. */
+/* Adds `count` rows, from `start` on with a step (not 0), in that order, as a slice of a list does.
+ * ROAST_EINVAL where one of them is not there. */
 roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
                                         int64_t start, uint64_t count, int64_t step,
                                         roast_error *err);
@@ -187,7 +198,7 @@ roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunkl
 /* ---- packed ---- */
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err);
 /* Checks everything before it answers: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a
- * buffer of a newer version, ROAST_ELIMIT. The buffer is copied. */
+ * buffer of a newer version. The buffer is copied. */
 roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
                                    roast_error *err);
 
@@ -205,8 +216,8 @@ bool roast_chunk_cursor_next(roast_chunk_cursor *cursor, roast_chunk *out);
 roast_status roast_chunklog_get(const roast_chunklog *log, uint64_t index, roast_chunk *out,
                                 roast_error *err);
 
-/* The whole key, as snprintf would write it; the length without the terminator. 0 if there is none.
- */
+/* The whole key, as snprintf would write it; the length without the terminator. Empty if there is
+ * none. */
 size_t roast_chunk_task_key(const roast_chunk *chunk, char *out, size_t size);
 
 /* Walks one tail of a chunk that came out of `log`. */
@@ -215,7 +226,7 @@ typedef struct roast_tail_cursor {
     const uint8_t *names, *names_end;
     const uint8_t *values, *values_end;
     uint32_t index, count;
-    int64_t last_start;
+    int64_t last_start, last_end; /* of the section before */
 } roast_tail_cursor;
 void roast_chunk_branches(const roast_chunklog *log, const roast_chunk *chunk,
                           roast_tail_cursor *cursor);

@@ -87,7 +87,8 @@ roast_value roast_metrics_get(const roast_metrics *metrics, const char *key);
 roast_status roast_metrics_set(roast_metrics *metrics, const char *key, roast_value value,
                                roast_error *err);
 
-/* ---- tables; rows are borrowed from `metrics` ---- */
+/* ---- tables; rows are borrowed from `metrics`; a double that was not measured, or that does not apply
+ * to the row, is NaN ---- */
 typedef struct roast_dataset_row {
     roast_str name; /* absent: chunks whose dataset is not known */
     uint64_t num_chunks;
@@ -148,8 +149,8 @@ typedef struct roast_quantiles roast_quantiles;
 roast_status roast_quantiles_new(roast_quantiles **out, roast_error *err);
 void roast_quantiles_free(roast_quantiles *quantiles);
 roast_status roast_quantiles_add(roast_quantiles *quantiles, double value, roast_error *err);
-/* q in 0..1; NaN when empty. Reorders the values inside. */
-double roast_quantiles_get(roast_quantiles *quantiles, double q);
+/* q in 0..1; NaN when empty, or for any other q. */
+double roast_quantiles_get(const roast_quantiles *quantiles, double q);
 bool roast_quantiles_exact(const roast_quantiles *quantiles);
 
 /* The mean over time of a value that was seen at some moments (trapezoids). Zeroed storage is an

@@ -70,7 +70,9 @@ roast_status roast_series_new(roast_series **out, roast_error *err);
 void roast_series_free(roast_series *series);
 size_t roast_series_memory(const roast_series *series);
 
-/* The number of a worker, given out at the first mention of its name. */
+/* The number of a worker, given out at the first mention of its name (1 to
+ * ROAST_MAX_WORKER_NAME bytes). Names and hosts that come out are borrowed until the next one goes
+ * in. */
 roast_status roast_series_worker(roast_series *series, roast_str name, uint32_t *worker,
                                  roast_error *err);
 uint32_t roast_series_worker_count(const roast_series *series);
@@ -84,7 +86,8 @@ roast_str roast_series_worker_host(const roast_series *series, uint32_t worker);
 roast_status roast_series_tick(roast_series *series, roast_utc when, uint32_t n_workers,
                                roast_error *err);
 /* A worker's row in the tick that was begun last, at most once a tick (ROAST_ESTATE). Values are
- * kept rounded to the steps of their column. */
+ * kept rounded to the steps of their column; one that is infinite or beyond 2^63 steps is kept as
+ * absent. */
 roast_status roast_series_append(roast_series *series, uint32_t worker,
                                  const double value[ROAST_COLUMNS], roast_error *err);
 roast_status roast_series_event(roast_series *series, uint32_t worker, roast_worker_event_kind kind,

@@ -18,10 +18,11 @@ typedef struct roast_nearest {
     size_t distance; /* of `found`; one more than is near while there is none */
 } roast_nearest;
 
-/* Near is: a third of the letters differ, at least one letter may. The text is borrowed. */
+/* Near is: a third of the letters differ, or two; or one, where there are fewer than four. The text is
+ * borrowed. */
 void roast_nearest_init(roast_nearest *nearest, roast_str wanted);
 /* Keeps `name` if it is nearer than what was offered before. A name that goes on where a `wanted`
- * of three letters or more ends counts as just near enough. */
+ * of three letters or more ends counts as just near enough. Nothing is near to an empty text. */
 void roast_nearest_offer(roast_nearest *nearest, roast_str name);
 
 #endif

@@ -10,9 +10,14 @@ typedef struct roast_intern {
     size_t *ends;       /* where the i-th one ends */
     size_t ends_capacity;
     uint32_t count;
-    uint32_t *slots; /* hash table of id + 1; built when something is looked up */
+    struct roast_intern_slot *slots; /* hash table; built when something is looked up */
     uint32_t slot_count;
 } roast_intern;
+
+typedef struct roast_intern_slot {
+    uint32_t id_plus_1; /* 0: empty */
+    uint32_t hash;      /* low half; so that a table grows without a look at the strings */
+} roast_intern_slot;
 
 #define ROAST_INTERN_MAX 0x7ffffff0u /* strings; so that ids and table sizes fit in 32 bits */
 
@@ -20,6 +25,8 @@ void roast_intern_reset(roast_intern *intern);
 /* The number of `text`, given out at its first mention. ROAST_ENOMEM or ROAST_ELIMIT leave the
  * interner as it was. */
 roast_status roast_intern_add(roast_intern *intern, roast_str text, uint32_t *id);
+/* Room for so many more strings and bytes. */
+roast_status roast_intern_reserve(roast_intern *intern, uint32_t strings, size_t bytes);
 /* Appends without looking whether it is there: for input that is known to be free of repeats. */
 roast_status roast_intern_append(roast_intern *intern, roast_str text);
 /* false if it is not there (or if the table could not be built). */

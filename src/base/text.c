@@ -32,7 +32,9 @@ size_t roast_edit_distance(roast_str a, roast_str b) {
 }
 
 static size_t near_enough(roast_str wanted) {
-    return wanted.len < 3 ? 1 : wanted.len / 3;
+    if (wanted.len < 4)
+        return 1;
+    return wanted.len < 6 ? 2 : wanted.len / 3;
 }
 
 void roast_nearest_init(roast_nearest *nearest, roast_str wanted) {
@@ -46,7 +48,7 @@ static bool goes_on(roast_str name, roast_str wanted) {
 
 void roast_nearest_offer(roast_nearest *nearest, roast_str name) {
     size_t distance = roast_edit_distance(nearest->wanted, name);
-    if (distance == SIZE_MAX)
+    if (distance == SIZE_MAX || nearest->wanted.len == 0 || name.len == 0)
         return;
     if (goes_on(name, nearest->wanted))
         distance = smaller(distance, near_enough(nearest->wanted));

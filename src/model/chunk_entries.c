@@ -7,11 +7,25 @@ roast_str roast_text_cut(roast_str text) {
     if (text.len <= ROAST_MAX_TEXT)
         return text;
     size_t len = ROAST_MAX_TEXT;
-    /* Not in the middle of a UTF-8 character: its later bytes are 10xxxxxx. */
-    while (len > 0 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
+    /* Not in the middle of a UTF-8 character: its later bytes, at most three, are 10xxxxxx. */
+    while (len > ROAST_MAX_TEXT - 3 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
         len--;
     return (roast_str){text.data, len};
 }
+
+uint8_t *roast_put_known(uint8_t *at, int64_t value) {
+    return roast_put_varint(at, value < 0 ? 0 : (uint64_t)value + 1);
+}
+
+bool roast_get_known(const uint8_t **at, const uint8_t *end, int64_t *value) {
+    uint64_t raw;
+    if (!roast_get_varint(at, end, &raw) || raw > ROAST_KNOWN_MAX)
+        return false;
+    *value = raw == 0 ? -1 : (int64_t)(raw - 1);
+    return true;
+}
+
+/* ---- adding ---- */
 
 roast_status roast_entry_begin(roast_chunklog *log, size_t room, uint8_t **at) {
     log->scratch.len = 0;
@@ -20,30 +34,26 @@ roast_status roast_entry_begin(roast_chunklog *log, size_t room, uint8_t **at) {
     return ROAST_OK;
 }
 
-void roast_entry_end(roast_chunklog *log, const uint8_t *at) {
-    log->scratch.len = (size_t)(at - log->scratch.data);
-}
-
-roast_status roast_entry_add_scratch(roast_chunklog *log, roast_entry_kind kind, uint32_t *ref) {
+roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const uint8_t *end,
+                             uint32_t *ref) {
+    const uint8_t *start = log->scratch.data;
     log->scratch.data[0] = (uint8_t)kind;
     uint32_t id;
-    ROAST_TRY(roast_intern_add(
-        &log->entries, (roast_str){(const char *)log->scratch.data, log->scratch.len}, &id));
+    ROAST_TRY(roast_intern_add(&log->entries,
+                               (roast_str){(const char *)start, (size_t)(end - start)}, &id));
     *ref = id + 1;
     return ROAST_OK;
 }
 
 roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref) {
-    if (text.data == NULL) {
-        *ref = 0;
+    *ref = 0;
+    if (text.data == NULL)
         return ROAST_OK;
-    }
     text = roast_text_cut(text);
     uint8_t *at;
     ROAST_TRY(roast_entry_begin(log, text.len, &at));
     memcpy(at, text.data, text.len);
-    roast_entry_end(log, at + text.len);
-    return roast_entry_add_scratch(log, ROAST_ENTRY_STRING, ref);
+    return roast_entry_end(log, ROAST_ENTRY_STRING, at + text.len, ref);
 }
 
 roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
@@ -51,17 +61,19 @@ roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uui
     *ref = 0;
     if (name.data == NULL && uuid.data == NULL && treename.data == NULL)
         return ROAST_OK;
-    const roast_str part[3] = {name, uuid, treename};
-    uint32_t refs[3];
-    for (int i = 0; i < 3; i++)
-        ROAST_TRY(roast_entry_string(log, part[i], &refs[i]));
+    uint32_t name_ref, uuid_ref, treename_ref;
+    ROAST_TRY(roast_entry_string(log, name, &name_ref));
+    ROAST_TRY(roast_entry_string(log, uuid, &uuid_ref));
+    ROAST_TRY(roast_entry_string(log, treename, &treename_ref));
     uint8_t *at;
-    ROAST_TRY(roast_entry_begin(log, sizeof part / sizeof *part * ROAST_VARINT_MAX, &at));
-    for (int i = 0; i < 3; i++)
-        at = roast_put_varint(at, refs[i]);
-    roast_entry_end(log, at);
-    return roast_entry_add_scratch(log, ROAST_ENTRY_FILE, ref);
+    ROAST_TRY(roast_entry_begin(log, 3 * ROAST_REF_MAX, &at));
+    at = roast_put_varint(at, name_ref);
+    at = roast_put_varint(at, uuid_ref);
+    at = roast_put_varint(at, treename_ref);
+    return roast_entry_end(log, ROAST_ENTRY_FILE, at, ref);
 }
+
+/* ---- reading ---- */
 
 roast_entry_kind roast_entry_kind_of(const roast_chunklog *log, uint32_t ref) {
     return (roast_entry_kind)(uint8_t)roast_intern_get(&log->entries, ref - 1).data[0];
@@ -74,6 +86,23 @@ roast_str roast_entry_payload(const roast_chunklog *log, uint32_t ref) {
 
 roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref) {
     return ref == 0 ? (roast_str){NULL, 0} : roast_entry_payload(log, ref);
+}
+
+roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref) {
+    roast_context context = {0};
+    roast_str payload = roast_entry_payload(log, ref);
+    const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
+    uint32_t *const refs[] = {&context.dataset, &context.task, &context.branches, &context.reads,
+                              &context.layout};
+    roast_get_varint(&at, end, &context.flags);
+    roast_get_varint(&at, end, &context.have);
+    roast_get_varint(&at, end, &context.present);
+    for (size_t i = 0; i < sizeof refs / sizeof *refs; i++) {
+        uint64_t raw = 0;
+        roast_get_varint(&at, end, &raw);
+        *refs[i] = (uint32_t)raw;
+    }
+    return context;
 }
 
 /* ---- walking a payload, reference by reference ---- */
@@ -110,13 +139,13 @@ static bool walk_ref(walker *w, roast_entry_kind kind, bool may_be_none) {
 
 static bool walk_origin(walker *w) {
     uint64_t pid;
-    if (w->end - w->at < 8)
+    if (w->end - w->at < ROAST_TOKEN_BYTES)
         return false;
     if (w->out != NULL) {
-        memcpy(w->out, w->at, 8);
-        w->out += 8;
+        memcpy(w->out, w->at, ROAST_TOKEN_BYTES);
+        w->out += ROAST_TOKEN_BYTES;
     }
-    w->at += 8;
+    w->at += ROAST_TOKEN_BYTES;
     return walk_number(w, INT64_MAX, &pid) && walk_ref(w, ROAST_ENTRY_STRING, true) &&
            walk_ref(w, ROAST_ENTRY_STRING, true);
 }
@@ -137,9 +166,8 @@ static bool walk_branches(walker *w) {
 }
 
 static bool walk_layout(walker *w) {
-    uint64_t have, n, kind, parent;
-    if (!walk_number(w, (UINT64_C(1) << ROAST_CHUNK_FIELD_COUNT) - 1, &have) ||
-        !walk_number(w, ROAST_MAX_SECTIONS, &n))
+    uint64_t n, kind, parent;
+    if (!walk_number(w, ROAST_MAX_SECTIONS, &n))
         return false;
     for (uint64_t i = 0; i < n; i++) {
         if (!walk_ref(w, ROAST_ENTRY_STRING, false) ||
@@ -151,18 +179,28 @@ static bool walk_layout(walker *w) {
     return true;
 }
 
+static bool walk_context(walker *w) {
+    uint64_t flags, have, present;
+    return walk_number(w, ROAST_ROW_FLAGS, &flags) &&
+           walk_number(w, ROAST_CHUNK_ALL_FIELDS, &have) &&
+           walk_number(w, ROAST_CHUNK_ALL_FIELDS, &present) && (present & ~have) == 0 &&
+           walk_ref(w, ROAST_ENTRY_STRING, true) && walk_ref(w, ROAST_ENTRY_STRING, true) &&
+           walk_ref(w, ROAST_ENTRY_BRANCHES, true) && walk_ref(w, ROAST_ENTRY_BRANCHES, true) &&
+           walk_ref(w, ROAST_ENTRY_LAYOUT, true);
+}
+
 static bool walk_filemeta(walker *w) {
     uint64_t n, value;
     if (!walk_ref(w, ROAST_ENTRY_FILE, false))
         return false;
     for (int i = 0; i < 3; i++)
-        if (!walk_number(w, INT64_MAX, &value))
+        if (!walk_number(w, ROAST_KNOWN_MAX, &value))
             return false;
     if (!walk_number(w, ROAST_MAX_BRANCHES, &n))
         return false;
     for (uint64_t i = 0; i < n; i++)
-        if (!walk_ref(w, ROAST_ENTRY_STRING, false) || !walk_number(w, INT64_MAX, &value) ||
-            !walk_number(w, INT64_MAX, &value))
+        if (!walk_ref(w, ROAST_ENTRY_STRING, false) || !walk_number(w, ROAST_KNOWN_MAX, &value) ||
+            !walk_number(w, ROAST_KNOWN_MAX, &value))
             return false;
     return true;
 }
@@ -177,6 +215,8 @@ static bool walk_payload(walker *w, roast_entry_kind kind) {
         return walk_branches(w);
     case ROAST_ENTRY_LAYOUT:
         return walk_layout(w);
+    case ROAST_ENTRY_CONTEXT:
+        return walk_context(w);
     case ROAST_ENTRY_FILEMETA:
         return walk_filemeta(w);
     default:
@@ -199,8 +239,6 @@ static uint32_t check_ref(void *context, uint32_t ref, roast_entry_kind kind) {
 
 bool roast_entry_valid(const roast_chunklog *log, uint32_t id) {
     roast_str entry = roast_intern_get(&log->entries, id);
-    if (entry.len == 0)
-        return false;
     roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
     if (kind == ROAST_ENTRY_STRING)
         return entry.len - 1 <= ROAST_MAX_TEXT;
@@ -216,25 +254,37 @@ static uint32_t translate_ref(void *context, uint32_t ref, roast_entry_kind kind
     return map[ref - 1];
 }
 
-roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
-                                   const uint32_t *map, uint32_t *ref) {
-    roast_str entry = roast_intern_get(&from->entries, id);
-    roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
-    if (kind == ROAST_ENTRY_STRING) {
-        uint32_t added;
-        ROAST_TRY(roast_intern_add(&into->entries, entry, &added));
-        *ref = added + 1;
+/* Entries that came together into one log mostly stand together in another one too: a look at the
+ * neighbour of the last one found spares two hashes of three. */
+static roast_status add_near(roast_chunklog *log, roast_str entry, uint32_t last, uint32_t *ref) {
+    if (last < log->entries.count &&
+        roast_str_equal(roast_intern_get(&log->entries, last), entry)) {
+        *ref = last + 1;
         return ROAST_OK;
     }
+    uint32_t id;
+    ROAST_TRY(roast_intern_add(&log->entries, entry, &id));
+    *ref = id + 1;
+    return ROAST_OK;
+}
+
+roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
+                                   uint32_t *map) {
+    roast_str entry = roast_intern_get(&from->entries, id);
+    roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
+    uint32_t last = id > 0 ? map[id - 1] : 0;
+    if (kind == ROAST_ENTRY_STRING)
+        return add_near(into, entry, last, &map[id]);
     /* A reference can grow from one byte to five. */
     if (entry.len > SIZE_MAX / 8)
         return ROAST_ENOMEM;
     uint8_t *at;
-    ROAST_TRY(roast_entry_begin(into, entry.len * 5, &at));
+    ROAST_TRY(roast_entry_begin(into, entry.len * ROAST_REF_MAX, &at));
     walker w = {(const uint8_t *)entry.data + 1, (const uint8_t *)entry.data + entry.len, at,
-                translate_ref, (void *)(uintptr_t)map};
+                translate_ref, map};
     if (!walk_payload(&w, kind))
         return ROAST_ECORRUPT;
-    roast_entry_end(into, w.out);
-    return roast_entry_add_scratch(into, kind, ref);
+    into->scratch.data[0] = (uint8_t)kind;
+    size_t len = (size_t)(w.out - into->scratch.data);
+    return add_near(into, (roast_str){(const char *)into->scratch.data, len}, last, &map[id]);
 }

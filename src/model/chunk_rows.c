@@ -3,22 +3,15 @@
 
 #include "base/varint.h"
 
-_Static_assert(ROAST_CHUNK_FIELD_COUNT < 64, "the mask of fields is 64 bits wide");
-
-const roast_entry_kind roast_row_ref_kind[ROAST_ROW_REFS] = {
-    [ROAST_REF_ORIGIN] = ROAST_ENTRY_ORIGIN,     [ROAST_REF_FILE] = ROAST_ENTRY_FILE,
-    [ROAST_REF_DATASET] = ROAST_ENTRY_STRING,    [ROAST_REF_TASK] = ROAST_ENTRY_STRING,
-    [ROAST_REF_BRANCHES] = ROAST_ENTRY_BRANCHES, [ROAST_REF_READS] = ROAST_ENTRY_BRANCHES,
-    [ROAST_REF_LAYOUT] = ROAST_ENTRY_LAYOUT,
-};
-
 /* ---- places ---- */
 
 bool roast_row_at(const roast_chunklog *log, size_t offset, const uint8_t **at,
                   const uint8_t **end) {
+    if (offset >= log->rows.len) /* an empty log has no data to point into */
+        return false;
     const uint8_t *p = log->rows.data + offset, *stop = log->rows.data + log->rows.len;
     uint64_t len;
-    if (offset >= log->rows.len || !roast_get_varint(&p, stop, &len) || len > (size_t)(stop - p))
+    if (!roast_get_varint(&p, stop, &len) || len > (size_t)(stop - p))
         return false;
     *at = p;
     *end = p + len;
@@ -76,35 +69,14 @@ static bool get_tail(const uint8_t **at, const uint8_t *end, const uint8_t **tai
     return true;
 }
 
-#define UNPACK_U(raw, near) (int64_t)(raw)
-#define UNPACK_Z(raw, near) roast_unzigzag(raw)
-#define UNPACK_D(raw, near) (int64_t)((uint64_t)roast_unzigzag(raw) + (uint64_t)(near))
-
-static bool get_fields(const uint8_t **at, const uint8_t *end, roast_chunk *out) {
-    uint64_t present, raw;
-    if (!roast_get_varint(at, end, &present) || (present & ~out->have) != 0)
-        return false;
-        /* A field that is there but not packed is packed as 0. */
-#define X(name, packing, near)                                                                     \
-    if (out->have & ROAST_CHUNK_HAS(name)) {                                                       \
-        raw = 0;                                                                                   \
-        if ((present & ROAST_CHUNK_HAS(name)) && !roast_get_varint(at, end, &raw))                 \
-            return false;                                                                          \
-        out->name = UNPACK_##packing(raw, out->near);                                              \
-    }
-    ROAST_CHUNK_FIELDS(X)
-#undef X
-    return true;
-}
-
 static void read_origin(const roast_chunklog *log, uint32_t ref, roast_chunk *out) {
     if (ref == 0)
         return;
     roast_str payload = roast_entry_payload(log, ref);
     const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
-    for (int byte = 7; byte >= 0; byte--)
+    for (int byte = ROAST_TOKEN_BYTES - 1; byte >= 0; byte--)
         out->token = out->token << 8 | at[byte];
-    at += 8;
+    at += ROAST_TOKEN_BYTES;
     uint64_t pid = 0, host = 0, worker = 0;
     roast_get_varint(&at, end, &pid);
     roast_get_varint(&at, end, &host);
@@ -128,7 +100,7 @@ static void read_file(const roast_chunklog *log, uint32_t ref, roast_chunk *out)
     out->treename = roast_entry_text(log, (uint32_t)treename);
 }
 
-/* The number of names in a set of branches. */
+/* The number of names in a set of branches or a layout. */
 static uint32_t set_size(const roast_chunklog *log, uint32_t ref) {
     if (ref == 0)
         return 0;
@@ -139,89 +111,129 @@ static uint32_t set_size(const roast_chunklog *log, uint32_t ref) {
     return (uint32_t)n;
 }
 
+static void read_context(const roast_chunklog *log, const roast_context *context,
+                         roast_chunk *out) {
+    out->dataset = roast_entry_text(log, context->dataset);
+    out->task_key = roast_entry_text(log, context->task);
+    out->has_branches = context->branches != 0;
+    out->has_reads = context->reads != 0;
+    out->n_branches = set_size(log, context->branches);
+    out->n_reads = set_size(log, context->reads);
+    out->n_sections = set_size(log, context->layout);
+    out->packed.branches = context->branches;
+}
+
 static bool get_refs(const roast_chunklog *log, const uint8_t **at, const uint8_t *end,
                      uint32_t refs[ROAST_ROW_REFS]) {
+    static const roast_entry_kind kinds[ROAST_ROW_REFS] = {
+        [ROAST_REF_ORIGIN] = ROAST_ENTRY_ORIGIN,
+        [ROAST_REF_FILE] = ROAST_ENTRY_FILE,
+        [ROAST_REF_CONTEXT] = ROAST_ENTRY_CONTEXT,
+    };
     for (int i = 0; i < ROAST_ROW_REFS; i++) {
         uint64_t ref;
         if (!roast_get_varint(at, end, &ref) || ref > log->entries.count)
             return false;
         refs[i] = (uint32_t)ref;
-        if (ref != 0 && roast_entry_kind_of(log, (uint32_t)ref) != roast_row_ref_kind[i])
+        if (ref != 0 && roast_entry_kind_of(log, (uint32_t)ref) != kinds[i])
             return false;
     }
-    return refs[ROAST_REF_LAYOUT] != 0;
+    return refs[ROAST_REF_CONTEXT] != 0;
+}
+
+/* What stands behind the fields: task hash, error, tails. */
+static bool get_rest(const uint8_t *at, const uint8_t *end, uint64_t flags, roast_chunk *out) {
+    if (flags & ROAST_ROW_TASK_HASH) {
+        if (end - at < ROAST_TASK_HASH_BYTES)
+            return false;
+        out->task_hash = (roast_str){(const char *)at, ROAST_TASK_HASH_BYTES};
+        at += ROAST_TASK_HASH_BYTES;
+    }
+    if ((flags & ROAST_ROW_ERROR) &&
+        (!get_text(&at, end, &out->error_type) || !get_text(&at, end, &out->error_message)))
+        return false;
+    if (out->packed.layout != 0 &&
+        !get_tail(&at, end, &out->packed.sections_at, &out->packed.sections_end))
+        return false;
+    if (out->packed.reads != 0 &&
+        !get_tail(&at, end, &out->packed.reads_at, &out->packed.reads_end))
+        return false;
+    uint64_t n_customs = 0;
+    if ((flags & ROAST_ROW_CUSTOMS) &&
+        (!roast_get_varint(&at, end, &n_customs) || n_customs > ROAST_MAX_CUSTOMS))
+        return false;
+    out->n_customs = (uint32_t)n_customs;
+    out->packed.customs_at = at;
+    out->packed.end = end;
+    return true;
+}
+
+/* All of a row behind its references. */
+static bool get_body(const uint8_t *at, const uint8_t *end, const roast_context *context,
+                     roast_chunk *out) {
+    out->have = context->have;
+    out->packed.layout = context->layout;
+    out->packed.reads = context->reads;
+    return roast_get_varint(&at, end, &out->seq) &&
+           roast_fields_get(&at, end, context->present, out) &&
+           get_rest(at, end, context->flags, out);
 }
 
 bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
                      roast_chunk *out) {
     uint32_t refs[ROAST_ROW_REFS];
-    if (!get_refs(log, &at, end, refs) || at == end)
+    if (!get_refs(log, &at, end, refs))
         return false;
+    roast_context context = roast_entry_context(log, refs[ROAST_REF_CONTEXT]);
     *out = (roast_chunk){0};
-    uint8_t flags = *at++;
-    roast_str layout = roast_entry_payload(log, refs[ROAST_REF_LAYOUT]);
-    const uint8_t *layout_at = (const uint8_t *)layout.data, *layout_end = layout_at + layout.len;
-    uint64_t n_sections = 0, n_customs = 0;
-    roast_get_varint(&layout_at, layout_end, &out->have);
-    roast_get_varint(&layout_at, layout_end, &n_sections);
-    if (flags > ROAST_ROW_FLAGS || !roast_get_varint(&at, end, &out->seq) ||
-        !get_fields(&at, end, out))
-        return false;
-    if (flags & ROAST_ROW_TASK_HASH) {
-        if (end - at < 16)
-            return false;
-        out->task_hash = (roast_str){(const char *)at, 16};
-        at += 16;
-    }
-    if ((flags & ROAST_ROW_ERROR) &&
-        (!get_text(&at, end, &out->error_type) || !get_text(&at, end, &out->error_message)))
-        return false;
-    if (!get_tail(&at, end, &out->packed.sections_at, &out->packed.sections_end) ||
-        !get_tail(&at, end, &out->packed.reads_at, &out->packed.reads_end))
-        return false;
-    if ((flags & ROAST_ROW_CUSTOMS) &&
-        (!roast_get_varint(&at, end, &n_customs) || n_customs > ROAST_MAX_CUSTOMS))
-        return false;
-    out->packed.customs_at = at;
-    out->packed.end = end;
-    out->packed.branches = refs[ROAST_REF_BRANCHES];
-    out->packed.reads = refs[ROAST_REF_READS];
-    out->packed.layout = refs[ROAST_REF_LAYOUT];
-    out->n_sections = (uint32_t)n_sections;
-    out->n_customs = (uint32_t)n_customs;
-    out->has_branches = refs[ROAST_REF_BRANCHES] != 0;
-    out->has_reads = refs[ROAST_REF_READS] != 0;
-    out->n_branches = set_size(log, refs[ROAST_REF_BRANCHES]);
-    out->n_reads = set_size(log, refs[ROAST_REF_READS]);
-    out->dataset = roast_entry_text(log, refs[ROAST_REF_DATASET]);
-    out->task_key = roast_entry_text(log, refs[ROAST_REF_TASK]);
+    read_context(log, &context, out);
     read_origin(log, refs[ROAST_REF_ORIGIN], out);
     read_file(log, refs[ROAST_REF_FILE], out);
-    return true;
+    return get_body(at, end, &context, out);
 }
 
-bool roast_row_valid(const roast_chunklog *log, const uint8_t *at, const uint8_t *end) {
-    roast_chunk chunk;
-    if (!roast_row_parse(log, at, end, &chunk))
-        return false;
+/* ---- checking ---- */
+
+static bool sections_valid(const roast_chunklog *log, const roast_chunk *chunk) {
     roast_tail_cursor tail;
     roast_section section;
-    roast_read read;
-    roast_custom custom;
-    roast_chunk_sections(log, &chunk, &tail);
+    roast_chunk_sections(log, chunk, &tail);
     while (roast_chunk_next_section(&tail, &section))
         continue;
-    if (tail.index != chunk.n_sections || tail.values != tail.values_end)
-        return false;
-    roast_chunk_reads(log, &chunk, &tail);
+    return tail.index == tail.count && tail.values == tail.values_end;
+}
+
+static bool reads_valid(const roast_chunklog *log, const roast_chunk *chunk) {
+    roast_tail_cursor tail;
+    roast_read read;
+    roast_chunk_reads(log, chunk, &tail);
     while (roast_chunk_next_read(&tail, &read))
         continue;
-    if (tail.index != chunk.n_reads || tail.values != tail.values_end)
-        return false;
-    roast_chunk_customs(log, &chunk, &tail);
+    return tail.index == tail.count && tail.values == tail.values_end;
+}
+
+static bool customs_valid(const roast_chunklog *log, const roast_chunk *chunk) {
+    roast_tail_cursor tail;
+    roast_custom custom;
+    roast_chunk_customs(log, chunk, &tail);
     while (roast_chunk_next_custom(&tail, &custom))
         continue;
-    return tail.index == chunk.n_customs && tail.values == tail.values_end;
+    return tail.index == tail.count && tail.values == tail.values_end;
+}
+
+bool roast_row_valid(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
+                     roast_row_check *check) {
+    uint32_t refs[ROAST_ROW_REFS];
+    if (!get_refs(log, &at, end, refs))
+        return false;
+    if (check->ref != refs[ROAST_REF_CONTEXT]) {
+        check->ref = refs[ROAST_REF_CONTEXT];
+        check->context = roast_entry_context(log, check->ref);
+    }
+    roast_chunk *chunk = &check->chunk;
+    return get_body(at, end, &check->context, chunk) &&
+           (chunk->packed.layout == 0 || sections_valid(log, chunk)) &&
+           (chunk->packed.reads == 0 || reads_valid(log, chunk)) && customs_valid(log, chunk);
 }
 
 /* ---- the tails ---- */
@@ -236,8 +248,6 @@ static void start_tail(roast_tail_cursor *cursor, const roast_chunklog *log, uin
     cursor->names = (const uint8_t *)payload.data;
     cursor->names_end = cursor->names + payload.len;
     uint64_t count = 0;
-    if (roast_entry_kind_of(log, ref) == ROAST_ENTRY_LAYOUT)
-        roast_get_varint(&cursor->names, cursor->names_end, &count); /* the mask of fields */
     roast_get_varint(&cursor->names, cursor->names_end, &count);
     cursor->count = (uint32_t)count;
 }
@@ -269,13 +279,25 @@ void roast_chunk_sections(const roast_chunklog *log, const roast_chunk *chunk,
                chunk->packed.sections_end);
 }
 
+int64_t roast_section_expected(const roast_tail_cursor *before, int32_t parent) {
+    bool inside = before->index > 0 && parent == (int32_t)before->index - 1;
+    return inside ? before->last_start : before->last_end;
+}
+
+void roast_section_passed(roast_tail_cursor *cursor, const roast_section *section) {
+    uint64_t lasted = section->kind == ROAST_SECTION_TIME ? (uint64_t)section->value : 0;
+    cursor->last_start = section->start_ns;
+    cursor->last_end = (int64_t)((uint64_t)section->start_ns + lasted);
+    cursor->index++;
+}
+
 bool roast_chunk_next_section(roast_tail_cursor *cursor, roast_section *out) {
     uint64_t kind, parent, count = 1, before = 0;
-    int64_t start;
+    int64_t gap;
     if (!next_name(cursor, &out->name) ||
         !roast_get_varint(&cursor->names, cursor->names_end, &kind) ||
         !roast_get_varint(&cursor->names, cursor->names_end, &parent) ||
-        !roast_get_zigzag(&cursor->values, cursor->values_end, &start) ||
+        !roast_get_zigzag(&cursor->values, cursor->values_end, &gap) ||
         !roast_get_zigzag(&cursor->values, cursor->values_end, &out->value))
         return false;
     out->kind = (roast_section_kind)(kind & (ROAST_LAYOUT_FOLDED - 1));
@@ -285,11 +307,12 @@ bool roast_chunk_next_section(roast_tail_cursor *cursor, roast_section *out) {
     if ((kind & ROAST_LAYOUT_FOLDED) &&
         !roast_get_varint(&cursor->values, cursor->values_end, &count))
         return false;
-    out->start_ns = cursor->last_start = (int64_t)((uint64_t)cursor->last_start + (uint64_t)start);
     out->before = (int64_t)before;
     out->count = count;
     out->parent = (int32_t)parent - 1;
-    cursor->index++;
+    int64_t expected = roast_section_expected(cursor, out->parent);
+    out->start_ns = (int64_t)((uint64_t)expected + (uint64_t)gap);
+    roast_section_passed(cursor, out);
     return true;
 }
 
@@ -302,12 +325,9 @@ bool roast_chunk_next_read(roast_tail_cursor *cursor, roast_read *out) {
     if (!next_name(cursor, &out->branch))
         return false;
     int64_t *const fields[] = {&out->time_ns, &out->bytes, &out->uncompressed_bytes, &out->count};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        uint64_t raw;
-        if (!roast_get_varint(&cursor->values, cursor->values_end, &raw) || raw > INT64_MAX)
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!roast_get_known(&cursor->values, cursor->values_end, fields[i]))
             return false;
-        *fields[i] = (int64_t)raw - 1;
-    }
     cursor->index++;
     return true;
 }
@@ -318,64 +338,72 @@ void roast_chunk_customs(const roast_chunklog *log, const roast_chunk *chunk,
     cursor->count = chunk->n_customs;
 }
 
-bool roast_chunk_next_custom(roast_tail_cursor *cursor, roast_custom *out) {
-    const uint8_t **at = &cursor->values, *end = cursor->values_end;
-    *out = (roast_custom){0};
-    if (cursor->index >= cursor->count || end - *at < 2 || (*at)[0] >= ROAST_SCOPES ||
-        (*at)[1] >= ROAST_CUSTOM_KINDS)
+static bool get_real(const uint8_t **at, const uint8_t *end, double *out) {
+    uint64_t bits = 0;
+    if (end - *at < (ptrdiff_t)sizeof bits)
         return false;
-    out->scope = (roast_custom_scope) * (*at)++;
-    out->kind = (roast_custom_kind) * (*at)++;
-    if (!get_text(at, end, &out->key))
-        return false;
+    for (int byte = sizeof bits - 1; byte >= 0; byte--)
+        bits = bits << 8 | (*at)[byte];
+    memcpy(out, &bits, sizeof bits);
+    *at += sizeof bits;
+    return true;
+}
+
+static bool get_custom_value(const uint8_t **at, const uint8_t *end, roast_custom *out) {
     switch (out->kind) {
-    case ROAST_CUSTOM_NULL:
-    case ROAST_CUSTOM_KINDS:
-        break;
     case ROAST_CUSTOM_BOOL:
     case ROAST_CUSTOM_INT:
-        if (!roast_get_zigzag(at, end, &out->integer))
-            return false;
-        break;
-    case ROAST_CUSTOM_REAL: {
-        if (end - *at < 8)
-            return false;
-        uint64_t bits = 0;
-        for (int byte = 7; byte >= 0; byte--)
-            bits = bits << 8 | (*at)[byte];
-        memcpy(&out->real, &bits, sizeof bits);
-        *at += 8;
-        break;
-    }
+        return roast_get_zigzag(at, end, &out->integer);
+    case ROAST_CUSTOM_REAL:
+        return get_real(at, end, &out->real);
     case ROAST_CUSTOM_TEXT:
     case ROAST_CUSTOM_JSON:
     case ROAST_CUSTOM_PICKLE:
-        if (!get_text(at, end, &out->text))
-            return false;
+        return get_text(at, end, &out->text);
+    case ROAST_CUSTOM_NULL:
+    case ROAST_CUSTOM_KINDS:
         break;
     }
+    return true;
+}
+
+bool roast_chunk_next_custom(roast_tail_cursor *cursor, roast_custom *out) {
+    const uint8_t **at = &cursor->values, *end = cursor->values_end;
+    if (cursor->index >= cursor->count || end - *at < 2 || (*at)[0] >= ROAST_SCOPES ||
+        (*at)[1] >= ROAST_CUSTOM_KINDS)
+        return false;
+    *out =
+        (roast_custom){.scope = (roast_custom_scope)(*at)[0], .kind = (roast_custom_kind)(*at)[1]};
+    *at += 2;
+    if (!get_text(at, end, &out->key) || !get_custom_value(at, end, out))
+        return false;
     cursor->index++;
     return true;
 }
 
 size_t roast_chunk_task_key(const roast_chunk *chunk, char *out, size_t size) {
     static const char digits[] = "0123456789abcdef";
-    if (chunk->task_key.data == NULL)
-        return 0;
-    bool hashed = chunk->task_hash.data != NULL && chunk->task_hash.len == 16;
-    size_t len = chunk->task_key.len + (hashed ? 33 : 0);
-    for (size_t i = 0; i < len && i + 1 < size; i++) {
-        size_t tail = i - chunk->task_key.len; /* wraps before the tail */
-        if (i < chunk->task_key.len)
-            out[i] = chunk->task_key.data[i];
-        else if (tail == 0)
-            out[i] = '-';
-        else
-            out[i] =
-                digits[(uint8_t)chunk->task_hash.data[(tail - 1) / 2] >> (tail % 2 == 1 ? 4 : 0) &
-                       15];
+    char hash[1 + 2 * ROAST_TASK_HASH_BYTES];
+    bool hashed = chunk->task_key.data != NULL && chunk->task_hash.data != NULL &&
+                  chunk->task_hash.len == ROAST_TASK_HASH_BYTES;
+    size_t front = chunk->task_key.data != NULL ? chunk->task_key.len : 0;
+    size_t len = front + (hashed ? sizeof hash : 0);
+    if (size == 0)
+        return len;
+    hash[0] = '-';
+    for (size_t i = 0; hashed && i < ROAST_TASK_HASH_BYTES; i++) {
+        uint8_t byte = (uint8_t)chunk->task_hash.data[i];
+        hash[1 + 2 * i] = digits[byte >> 4];
+        hash[2 + 2 * i] = digits[byte & 15];
     }
-    if (size > 0)
-        out[len < size ? len : size - 1] = '\0';
+    size_t room = size - 1, kept = front < room ? front : room;
+    if (kept > 0)
+        memcpy(out, chunk->task_key.data, kept);
+    if (hashed && room > kept) {
+        size_t more = room - kept < sizeof hash ? room - kept : sizeof hash;
+        memcpy(out + kept, hash, more);
+        kept += more;
+    }
+    out[kept] = '\0';
     return len;
 }

@@ -7,10 +7,12 @@
 static const uint8_t magic[4] = {'R', 'C', 'L', 'G'};
 enum { VERSION = 1, HEADER = 5, TRAILER = 4 };
 
-/* Feeds the sink and the checksum at once. */
+/* Feeds the sink and the checksum at once; numbers are gathered first. */
 typedef struct writer {
     roast_sink *sink;
     uint32_t crc;
+    size_t used;
+    uint8_t gathered[512];
 } writer;
 
 static void put_bytes(writer *w, const void *data, size_t len) {
@@ -18,24 +20,27 @@ static void put_bytes(writer *w, const void *data, size_t len) {
     roast_sink_write(w->sink, data, len);
 }
 
+static void flush(writer *w) {
+    put_bytes(w, w->gathered, w->used);
+    w->used = 0;
+}
+
 static void put_number(writer *w, uint64_t value) {
-    uint8_t bytes[ROAST_VARINT_MAX];
-    put_bytes(w, bytes, (size_t)(roast_put_varint(bytes, value) - bytes));
+    if (sizeof w->gathered - w->used < ROAST_VARINT_MAX)
+        flush(w);
+    w->used = (size_t)(roast_put_varint(w->gathered + w->used, value) - w->gathered);
 }
 
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err) {
-    writer w = {sink, 0};
-    const uint8_t version = VERSION;
-    put_bytes(&w, magic, sizeof magic);
-    put_bytes(&w, &version, 1);
+    writer w = {.sink = sink, .used = HEADER};
+    memcpy(w.gathered, magic, sizeof magic);
+    w.gathered[sizeof magic] = VERSION;
     put_number(&w, log->entries.count);
-    for (uint32_t id = 0; id < log->entries.count; id++) {
-        roast_str entry = roast_intern_get(&log->entries, id);
-        put_number(&w, entry.len);
-        put_bytes(&w, entry.data, entry.len);
-    }
     put_number(&w, log->count);
-    put_number(&w, log->rows.len);
+    for (uint32_t id = 0; id < log->entries.count; id++)
+        put_number(&w, roast_intern_get(&log->entries, id).len);
+    flush(&w);
+    put_bytes(&w, log->entries.bytes.data, log->entries.bytes.len);
     put_bytes(&w, log->rows.data, log->rows.len);
     const uint8_t crc[TRAILER] = {(uint8_t)w.crc, (uint8_t)(w.crc >> 8), (uint8_t)(w.crc >> 16),
                                   (uint8_t)(w.crc >> 24)};
@@ -44,8 +49,8 @@ roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, 
 }
 
 size_t roast_chunklog_packed_bound(const roast_chunklog *log) {
-    return HEADER + TRAILER + 4 * (size_t)ROAST_VARINT_MAX + log->rows.len +
-           log->entries.bytes.len + (size_t)log->entries.count * 5;
+    return HEADER + TRAILER + 2 * (size_t)ROAST_VARINT_MAX + log->rows.len +
+           log->entries.bytes.len + (size_t)log->entries.count * ROAST_VARINT_MAX;
 }
 
 typedef struct reader {
@@ -64,7 +69,8 @@ static roast_status no_memory(const reader *r, roast_status status) {
 
 static roast_status check_frame(reader *r, size_t len) {
     if (len < HEADER + TRAILER)
-        return damaged(r, r->end, "it ends too early");
+        return roast_error_set(r->err, ROAST_ECORRUPT, "chunk log", (int64_t)len,
+                               "damaged chunk log: it ends at byte %zu", len);
     if (memcmp(r->start, magic, sizeof magic) != 0)
         return roast_error_set(r->err, ROAST_ECORRUPT, "chunk log", 0,
                                "this is not a chunk log (it does not begin with RCLG)");
@@ -76,7 +82,7 @@ static roast_status check_frame(reader *r, size_t len) {
                                version, roast_version(), VERSION);
     if (version == 0)
         return damaged(r, r->start + sizeof magic, "version 0");
-    const uint8_t *crc = r->end - TRAILER;
+    const uint8_t *crc = r->start + len - TRAILER;
     uint32_t told =
         crc[0] | (uint32_t)crc[1] << 8 | (uint32_t)crc[2] << 16 | (uint32_t)crc[3] << 24;
     if (told != roast_crc32c(0, r->start, len - TRAILER))
@@ -86,61 +92,73 @@ static roast_status check_frame(reader *r, size_t len) {
     return ROAST_OK;
 }
 
-static roast_status read_entries(reader *r, roast_chunklog *log) {
-    uint64_t count, len;
-    if (!roast_get_varint(&r->at, r->end, &count) || count > (size_t)(r->end - r->at))
-        return damaged(r, r->at, "the number of entries");
+/* The lengths of all entries, then the bytes of all entries. */
+static roast_status read_entries(reader *r, uint64_t count, roast_chunklog *log) {
+    const uint8_t *lengths = r->at;
+    uint64_t total = 0, len;
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *at = r->at;
-        if (!roast_get_varint(&r->at, r->end, &len) || len > (size_t)(r->end - r->at))
+        if (!roast_get_varint(&r->at, r->end, &len) || len == 0 || len > (size_t)(r->end - r->at) ||
+            (total += len) > (size_t)(r->end - r->at))
             return damaged(r, at, "the length of an entry");
-        roast_status status =
-            roast_intern_append(&log->entries, (roast_str){(const char *)r->at, (size_t)len});
-        if (status != ROAST_OK)
-            return no_memory(r, status);
-        if (!roast_entry_valid(log, (uint32_t)i))
-            return damaged(r, at, "an entry");
+    }
+    roast_status status = roast_intern_reserve(&log->entries, (uint32_t)count, (size_t)total);
+    for (uint64_t i = 0; i < count && status == ROAST_OK; i++) {
+        roast_get_varint(&lengths, r->end, &len);
+        status = roast_intern_append(&log->entries, (roast_str){(const char *)r->at, (size_t)len});
+        if (status == ROAST_OK && !roast_entry_valid(log, (uint32_t)i))
+            return damaged(r, r->at, "an entry");
         r->at += len;
     }
-    return ROAST_OK;
+    return status == ROAST_OK ? ROAST_OK : no_memory(r, status);
 }
 
-static roast_status read_rows(reader *r, roast_chunklog *log) {
-    uint64_t count, len;
-    if (!roast_get_varint(&r->at, r->end, &count) || !roast_get_varint(&r->at, r->end, &len) ||
-        len != (size_t)(r->end - r->at) || count > len)
-        return damaged(r, r->at, "the number or the length of the rows");
-    roast_status status = roast_buffer_reserve(&log->rows, (size_t)len);
+static roast_status read_rows(reader *r, uint64_t count, roast_chunklog *log) {
+    size_t len = (size_t)(r->end - r->at);
+    roast_status status = roast_buffer_reserve(&log->rows, len);
     if (status != ROAST_OK)
         return no_memory(r, status);
     if (len > 0)
-        memcpy(log->rows.data, r->at, (size_t)len);
+        memcpy(log->rows.data, r->at, len);
+    roast_row_check check = {0};
     for (uint64_t i = 0; i < count; i++) {
         status = roast_row_reserve(log, 0);
         if (status != ROAST_OK)
             return no_memory(r, status);
-        const uint8_t *p = log->rows.data + log->rows.len, *stop = log->rows.data + len;
-        const uint8_t *place = r->at + log->rows.len;
+        const uint8_t *start = log->rows.data + log->rows.len, *stop = log->rows.data + len;
+        const uint8_t *p = start;
         uint64_t row_len;
         if (!roast_get_varint(&p, stop, &row_len) || row_len > (size_t)(stop - p) ||
-            !roast_row_valid(log, p, p + row_len))
-            return damaged(r, place, "a row");
-        roast_row_commit(log, (size_t)(p + row_len - (log->rows.data + log->rows.len)));
+            !roast_row_valid(log, p, p + row_len, &check))
+            return damaged(r, r->at + log->rows.len, "a row");
+        roast_row_commit(log, (size_t)(p - start) + (size_t)row_len);
     }
     if (log->rows.len != len)
         return damaged(r, r->at + log->rows.len, "bytes behind the last row");
     return ROAST_OK;
 }
 
+static roast_status read_log(reader *r, roast_chunklog *log) {
+    uint64_t entries, rows;
+    const uint8_t *at = r->at;
+    /* Each takes a byte at least: what is larger cannot be true and must not be allocated. */
+    if (!roast_get_varint(&r->at, r->end, &entries) || entries > (size_t)(r->end - r->at) ||
+        entries > ROAST_INTERN_MAX)
+        return damaged(r, at, "the number of entries");
+    at = r->at;
+    if (!roast_get_varint(&r->at, r->end, &rows) || rows > (size_t)(r->end - r->at))
+        return damaged(r, at, "the number of rows");
+    ROAST_TRY(read_entries(r, entries, log));
+    return read_rows(r, rows, log);
+}
+
 roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
                                    roast_error *err) {
-    reader r = {data, data, (const uint8_t *)data + len, err};
+    reader r = {.start = data, .at = data, .err = err};
     ROAST_TRY(check_frame(&r, len));
     roast_chunklog *log = NULL;
     ROAST_TRY(roast_chunklog_new(&log, err));
-    roast_status status = read_entries(&r, log);
-    if (status == ROAST_OK)
-        status = read_rows(&r, log);
+    roast_status status = read_log(&r, log);
     if (status != ROAST_OK) {
         roast_chunklog_free(log);
         return status;

@@ -172,9 +172,8 @@ roast_status roast_series_event(roast_series *series, uint32_t worker, roast_wor
     if (threads < 0)
         return roast_error_set(err, ROAST_EINVAL, where, -1, "a worker with %d threads", threads);
     void *events = series->events;
-    roast_status status =
-        roast_array_reserve(&events, &series->events_capacity, sizeof *series->events,
-                            (size_t)series->event_count + 1);
+    roast_status status = roast_array_reserve(
+        &events, &series->events_capacity, sizeof *series->events, (size_t)series->event_count + 1);
     if (status != ROAST_OK)
         return no_memory(status, err);
     series->events = events;
@@ -214,8 +213,8 @@ void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *s
     *cursor = (roast_series_cursor){.series = series, .worker = worker, .offset = CURSOR_AT_START};
 }
 
-/* The bytes of the row at `position`, and perhaps more behind it; copied together where the row may run
- * over the end of its block. */
+/* The bytes of the row at `position`, and perhaps more behind it; copied together where the row may
+ * run over the end of its block. */
 static const uint8_t *row_bytes(const roast_series *series, const roast_stream *rows,
                                 uint64_t position, uint8_t scratch[ROAST_SERIES_ROW_MAX],
                                 size_t *len) {
@@ -259,9 +258,8 @@ bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
     out->worker = cursor->worker;
     out->when = (roast_utc){series->ticks[state.tick - 1].when};
     for (unsigned column = 0; column < ROAST_COLUMNS; column++)
-        out->value[column] =
-            state.missing >> column & 1
-                ? NAN
-                : (double)state.steps[column] / columns[column].steps_per_unit;
+        out->value[column] = state.missing >> column & 1
+                                 ? NAN
+                                 : (double)state.steps[column] / columns[column].steps_per_unit;
     return true;
 }

@@ -7,7 +7,7 @@
 
 static const char magic[4] = {'R', 'C', 'W', 'S'};
 enum { VERSION = 1, HEADER = sizeof magic + 1, CHECKSUM = 4 };
-/* The fewest bytes of an entry on the wire: what a count is checked against before memory is taken. */
+/* The fewest bytes of an entry: a count is checked against them before memory is taken. */
 enum { TICK_MIN = 2, WORKER_MIN = 4, EVENT_MIN = 3 };
 
 /* ---- out ---- */
@@ -171,8 +171,10 @@ static roast_status get_ticks(reader *r, roast_series *series) {
             tick.when = (int64_t)((uint64_t)tick.when + passed);
         }
         ROAST_TRY(get_signed(r, "the worker count of a tick is malformed", &workers));
-        if (workers < -(int64_t)tick.workers || workers > (int64_t)UINT32_MAX - tick.workers)
-            return damaged(r, "the worker count of a tick is out of range");
+        if (workers < -(int64_t)tick.workers)
+            return damaged(r, "the worker count of a tick is negative");
+        if (workers > (int64_t)ROAST_MAX_WORKERS - tick.workers)
+            return fail(r, ROAST_ELIMIT, "the worker count of a tick is beyond the limit");
         tick.workers = (uint32_t)(tick.workers + workers);
         ROAST_TRY(roast_series_tick(series, (roast_utc){tick.when}, tick.workers, r->err));
     }
@@ -268,8 +270,9 @@ static roast_status check_frame(reader *r, size_t len) {
     unsigned version = r->start[sizeof magic];
     if (version > VERSION)
         return roast_error_set(r->err, ROAST_EVERSION, where, sizeof magic,
-                               "this worker series has version %u, this program knows up to %u",
-                               version, (unsigned)VERSION);
+                               "a worker series of version %u; this roastcoffea (%s) reads up to "
+                               "version %d: upgrade it",
+                               version, roast_version(), VERSION);
     if (version == 0)
         return roast_error_set(r->err, ROAST_ECORRUPT, where, sizeof magic,
                                "a worker series of version 0 does not exist");
@@ -287,7 +290,8 @@ roast_status roast_series_decode(const void *data, size_t len, roast_series **ou
                                  roast_error *err) {
     const uint8_t *bytes = data;
     size_t body = len < HEADER + CHECKSUM ? 0 : len - CHECKSUM;
-    reader r = {.start = bytes, .at = bytes, .end = bytes == NULL ? NULL : bytes + body, .err = err};
+    reader r = {
+        .start = bytes, .at = bytes, .end = bytes == NULL ? NULL : bytes + body, .err = err};
     ROAST_TRY(check_frame(&r, bytes == NULL ? 0 : len));
     r.at += HEADER;
     roast_series *series;

@@ -13,8 +13,8 @@ enum {
     ROAST_SERIES_MISSING = 1 << 14, /* in a row's mask: the set of absent columns changed */
     ROAST_SERIES_SKIPPED = 1 << 15, /* ticks went by without a row of this worker */
     ROAST_SERIES_ALL = (1 << ROAST_COLUMNS) - 1,
-    /* mask, skipped ticks, absent columns, columns */
-    ROAST_SERIES_ROW_MAX = 2 + (2 + ROAST_COLUMNS) * ROAST_VARINT_MAX,
+    /* mask, skipped ticks, absent columns, columns (two numbers for memory) */
+    ROAST_SERIES_ROW_MAX = 2 + (3 + ROAST_COLUMNS) * ROAST_VARINT_MAX,
 };
 
 /* What a row is the difference to. Zeroed storage stands before the first row. */
@@ -24,11 +24,11 @@ typedef struct roast_series_state {
     uint32_t missing; /* a bit a column */
 } roast_series_state;
 
-/* Packs the values of `tick` (not below state->tick) and moves the state on; the number of bytes. */
+/* Packs the values of `tick` (not below state->tick), moves the state on, tells the bytes. */
 size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
                               const double value[ROAST_COLUMNS], uint8_t out[ROAST_SERIES_ROW_MAX]);
-/* Reads one row at *at, which moves on, of a series with `ticks` ticks. Gives NULL, or what is wrong with
- * the row; the state is then spoilt. */
+/* Reads one row at *at, which moves on, of a series with `ticks` ticks. Gives NULL, or what is
+ * wrong with the row; the state is then spoilt. */
 const char *roast_series_row_read(roast_series_state *state, uint64_t ticks, const uint8_t **at,
                                   const uint8_t *end);
 

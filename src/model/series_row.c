@@ -2,7 +2,8 @@
 
 /* Bits 14 and 15 of the mask are taken: one column more needs a new version of the format. */
 _Static_assert(ROAST_COLUMNS == 14, "a row's mask has room for 14 columns");
-_Static_assert(ROAST_SERIES_ROW_MAX <= ROAST_BLOCK_BYTES, "a row lies in two blocks at most");
+_Static_assert((int)ROAST_SERIES_ROW_MAX <= (int)ROAST_BLOCK_BYTES,
+               "a row lies in two blocks at most");
 
 static const double steps_per_unit[ROAST_COLUMNS] = {
 #define X(name, key, json, steps, unit) steps,
@@ -10,8 +11,8 @@ static const double steps_per_unit[ROAST_COLUMNS] = {
 #undef X
 };
 
-/* Halves go away from zero, as llround does, which is a call for each of 14 columns. `value` must be in
- * the range of int64_t. The difference is exact: beyond 2^52 there is no fraction. */
+/* Halves go away from zero, as llround does, which is a call for each of 14 columns. `value` must
+ * be in the range of int64_t. The difference is exact: beyond 2^52 there is no fraction. */
 static inline int64_t round_to_step(double value) {
     int64_t whole = (int64_t)value;
     double rest = value - (double)whole;
@@ -22,8 +23,38 @@ static inline bool fits_steps(double value) {
     return value >= -0x1p63 && value < 0x1p63; /* false for NaN */
 }
 
+/* Memory moves by whole pages; counted in them, its differences take two bytes less. An even number
+ * is twice the zig-zag number of pages; 1 says that the plain difference follows. */
+enum { PAGE = 4096, NOT_IN_PAGES = 1 };
+
+static inline uint8_t *put_difference(uint8_t *at, unsigned column, int64_t difference) {
+    if (column == ROAST_COLUMN_memory) {
+        if (difference % PAGE == 0)
+            return roast_put_varint(at, roast_zigzag(difference / PAGE) * 2);
+        *at++ = NOT_IN_PAGES;
+    }
+    return roast_put_zigzag(at, difference);
+}
+
+static inline bool get_difference(const uint8_t **at, const uint8_t *end, unsigned column,
+                                  int64_t *difference) {
+    if (column == ROAST_COLUMN_memory) {
+        uint64_t pages;
+        if (!roast_get_varint(at, end, &pages))
+            return false;
+        if (pages % 2 == 0) {
+            *difference = (int64_t)((uint64_t)roast_unzigzag(pages / 2) * PAGE);
+            return true;
+        }
+        if (pages != NOT_IN_PAGES)
+            return false;
+    }
+    return roast_get_zigzag(at, end, difference);
+}
+
 size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
-                              const double value[ROAST_COLUMNS], uint8_t out[ROAST_SERIES_ROW_MAX]) {
+                              const double value[ROAST_COLUMNS],
+                              uint8_t out[ROAST_SERIES_ROW_MAX]) {
     uint64_t difference[ROAST_COLUMNS];
     uint32_t mask = 0, missing = 0;
     for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
@@ -48,9 +79,9 @@ size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
         mask |= ROAST_SERIES_MISSING;
         at = roast_put_varint(at, missing);
     }
-    for (unsigned column = 0; changed >> column != 0; column++)
+    for (unsigned column = 0; column < ROAST_COLUMNS; column++)
         if (changed >> column & 1)
-            at = roast_put_zigzag(at, (int64_t)difference[column]);
+            at = put_difference(at, column, (int64_t)difference[column]);
     out[0] = (uint8_t)mask;
     out[1] = (uint8_t)(mask >> 8);
     state->tick = tick + 1;
@@ -87,7 +118,7 @@ const char *roast_series_row_read(roast_series_state *state, uint64_t ticks, con
         int64_t difference;
         if (!(mask >> column & 1))
             continue;
-        if (!roast_get_zigzag(at, end, &difference))
+        if (!get_difference(at, end, column, &difference))
             return "a value is malformed";
         state->steps[column] = (int64_t)((uint64_t)state->steps[column] + (uint64_t)difference);
     }

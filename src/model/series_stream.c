@@ -32,8 +32,7 @@ static roast_status add_block(roast_block_pool *pool, uint32_t *block) {
     size_t slabs = slab_count(pool);
     if (pool->block_count == slabs * ROAST_SLAB_BLOCKS) {
         void *list = pool->slabs;
-        ROAST_TRY(
-            roast_array_reserve(&list, &pool->slab_capacity, sizeof *pool->slabs, slabs + 1));
+        ROAST_TRY(roast_array_reserve(&list, &pool->slab_capacity, sizeof *pool->slabs, slabs + 1));
         pool->slabs = list;
         pool->slabs[slabs] = roast_alloc(ROAST_SLAB_BLOCKS * sizeof(roast_block));
         if (pool->slabs[slabs] == NULL)
@@ -45,8 +44,6 @@ static roast_status add_block(roast_block_pool *pool, uint32_t *block) {
 
 roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, const void *data,
                                  size_t len) {
-    if (len == 0)
-        return ROAST_OK;
     uint64_t last = stream->end / ROAST_BLOCK_SIZE;
     size_t used = stream->length == 0 ? ROAST_BLOCK_BYTES : stream->end % ROAST_BLOCK_SIZE;
     size_t here = ROAST_BLOCK_BYTES - used < len ? ROAST_BLOCK_BYTES - used : len;

@@ -1,8 +1,9 @@
 /* The bytes of many streams that grow a little at a time, all at once.
  *
- * A buffer for each worker would hold a tenth to a third of its size in reserve and leave holes in the
- * heap whenever it moves. So all streams of a series share one pool of small blocks: a stream is a chain
- * of them and wastes half a block (128 bytes, 0.2 bytes a sample after 600 ticks), and nothing moves. */
+ * A buffer for each worker would hold a tenth to a third of its size in reserve and leave holes in
+ * the heap whenever it moves. So all streams of a series share one pool of small blocks: a stream
+ * is a chain of them and wastes half a block (128 bytes, 0.2 bytes a sample after 600 ticks), and
+ * nothing moves. */
 #ifndef ROAST_MODEL_SERIES_STREAM_H
 #define ROAST_MODEL_SERIES_STREAM_H
 
@@ -36,7 +37,7 @@ typedef struct roast_stream {
 void roast_block_pool_reset(roast_block_pool *pool);
 size_t roast_block_pool_memory(const roast_block_pool *pool);
 
-/* Appends at most ROAST_BLOCK_BYTES. ROAST_ENOMEM or ROAST_ELIMIT leave the stream as it is. */
+/* Appends 1 to ROAST_BLOCK_BYTES bytes. ROAST_ENOMEM or ROAST_ELIMIT leave the stream as it is. */
 roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, const void *data,
                                  size_t len);
 /* The position of the first byte; the stream must not be empty. */

@@ -60,6 +60,17 @@ static void test_nearest(void **state) {
     assert_null(nearest_of(NULL, names).data);
 }
 
+static void test_nearest_has_a_limit(void **state) {
+    (void)state;
+    static const char *const names[] = {"abc", "abcdef", "abcdefghijkl", NULL};
+    assert_str("abc", nearest_of("xbc", names));
+    assert_null(nearest_of("xxc", names).data);
+    assert_str("abcdef", nearest_of("xxcdef", names));
+    assert_null(nearest_of("xxxdef", names).data);
+    assert_str("abcdefghijkl", nearest_of("xxxxefghijkl", names));
+    assert_null(nearest_of("xxxxxfghijkl", names).data);
+}
+
 static void test_nearest_completes_a_beginning(void **state) {
     (void)state;
     static const char *const names[] = {"event_rate_wall_khz", "eventually", NULL};
@@ -69,6 +80,13 @@ static void test_nearest_completes_a_beginning(void **state) {
     static const char *const both[] = {"exports_of_run", "export", NULL};
     assert_str("export", nearest_of("exportt", both));
     assert_str("export", nearest_of("exporr", both));
+}
+
+static void test_nearest_leaves_empty_names_alone(void **state) {
+    (void)state;
+    static const char *const names[] = {"", "a", NULL};
+    assert_str("a", nearest_of("b", names));
+    assert_null(nearest_of("", names).data);
 }
 
 static void test_nearest_keeps_the_first_of_equals(void **state) {
@@ -83,7 +101,9 @@ int main(void) {
         cmocka_unit_test(test_distance_takes_a_swap_for_one),
         cmocka_unit_test(test_distance_is_bounded),
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_nearest_has_a_limit),
         cmocka_unit_test(test_nearest_completes_a_beginning),
+        cmocka_unit_test(test_nearest_leaves_empty_names_alone),
         cmocka_unit_test(test_nearest_keeps_the_first_of_equals),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -1,0 +1,18 @@
+"""Sphinx: `make docs` builds these pages into build/docs and takes a warning for an error."""
+
+import re
+from pathlib import Path
+
+project = "roastcoffea"
+author = "roastcoffea developers"
+copyright = "roastcoffea developers, BSD-3-Clause"
+release = re.search(r"version: '([^']+)'",
+                    (Path(__file__).parent.parent / "meson.build").read_text())[1]
+version = release
+
+extensions = ["myst_parser"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = []
+html_theme = "alabaster"
+html_theme_options = {"description": "The measuring instrument for Coffea analyses"}

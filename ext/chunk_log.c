@@ -1,0 +1,602 @@
+/* ChunkLog: a list of chunks that stays packed until somebody looks at its items.
+ *
+ * While it is packed, the list part is empty or holds one ChunkRecord a chunk ("spread out"); the packed
+ * log is what counts. Whatever a list can do that a packed log cannot (insert, sort, del, ...) first
+ * turns it into an ordinary list of its items ("loose"); it is packed again when it travels. */
+#include "chunk_log.h"
+
+#include "errors.h"
+
+typedef struct log_object {
+    PyListObject list;
+    log_core *core; /* NULL: loose */
+} log_object;
+
+static bool is_log(ext_state *state, PyObject *object) {
+    return Py_TYPE(object) == state->type_chunk_log;
+}
+
+static ext_state *state_of(PyObject *op) {
+    return ext_state_of_final(Py_TYPE(op));
+}
+
+/* ---- making ---- */
+
+static log_object *new_log(ext_state *state, log_core *core) {
+    PyObject *args = PyTuple_New(0);
+    PyObject *self = args != NULL ? PyList_Type.tp_new(state->type_chunk_log, args, NULL) : NULL;
+    Py_XDECREF(args);
+    if (self == NULL)
+        return NULL;
+    log_object *log = (log_object *)self;
+    log->core = core;
+    if (core != NULL) {
+        core->refs++;
+        core->owners++;
+    }
+    return log;
+}
+
+PyObject *ext_chunk_log_new(ext_state *state, roast_chunklog *log) {
+    log_core *core = log_core_new(log);
+    if (core == NULL)
+        return NULL;
+    PyObject *self = (PyObject *)new_log(state, core);
+    log_core_release(core);
+    return self;
+}
+
+static PyObject *empty_log(ext_state *state) {
+    roast_chunklog *log;
+    roast_error err;
+    if (roast_chunklog_new(&log, &err) != ROAST_OK)
+        return ext_raise(&err);
+    return ext_chunk_log_new(state, log);
+}
+
+static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    (void)args;
+    (void)kwargs;
+    return empty_log(ext_state_of_final(type));
+}
+
+static void drop_core(log_object *self) {
+    if (self->core == NULL)
+        return;
+    self->core->owners--;
+    log_core_release(self->core);
+    self->core = NULL;
+}
+
+/* ---- packed, spread out, loose ---- */
+
+/* Fills the list part up with an item a chunk. */
+static int spread_out(PyObject *op) {
+    log_object *self = (log_object *)op;
+    if (self->core == NULL)
+        return 0;
+    ext_state *state = state_of(op);
+    uint64_t count = roast_chunklog_count(self->core->log);
+    for (uint64_t i = (uint64_t)PyList_GET_SIZE(op); i < count; i++) {
+        PyObject *item = ext_record_new(state, self->core, i);
+        if (item == NULL || PyList_Append(op, item) != 0) {
+            Py_XDECREF(item);
+            return -1;
+        }
+        Py_DECREF(item);
+    }
+    return 0;
+}
+
+static int make_loose(PyObject *op) {
+    if (spread_out(op) != 0)
+        return -1;
+    drop_core((log_object *)op);
+    return 0;
+}
+
+/* A packed log that nobody else uses. */
+static int make_own(log_object *self) {
+    if (self->core->owners == 1)
+        return 0;
+    roast_chunklog *copy;
+    roast_error err;
+    if (roast_chunklog_copy(self->core->log, &copy, &err) != ROAST_OK) {
+        ext_raise(&err);
+        return -1;
+    }
+    log_core *core = log_core_new(copy);
+    if (core == NULL)
+        return -1;
+    core->owners = 1;
+    self->core->owners--;
+    log_core_release(self->core);
+    self->core = core;
+    return 0;
+}
+
+static bool has_overlays(PyObject *op) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(op); i++)
+        if (((record_object *)PyList_GET_ITEM(op, i))->overlay != NULL)
+            return true;
+    return false;
+}
+
+/* How many items from `first` on are rows one behind the other of one packed log. */
+static Py_ssize_t run_of_rows(ext_state *state, PyObject *list, Py_ssize_t first) {
+    Py_ssize_t n = PyList_GET_SIZE(list), i = first;
+    record_object *start = (record_object *)PyList_GET_ITEM(list, first);
+    for (; i < n; i++) {
+        record_object *record = (record_object *)PyList_GET_ITEM(list, i);
+        if (Py_TYPE(record) != state->type_chunk_record || record->core != start->core ||
+            record->overlay != NULL || record->index != start->index + (uint64_t)(i - first))
+            break;
+    }
+    return i - first;
+}
+
+/* A packed copy of a list of records and mappings. */
+static roast_chunklog *pack_list(ext_state *state, PyObject *list) {
+    roast_chunklog *log = NULL;
+    roast_error err;
+    if (roast_chunklog_new(&log, &err) != ROAST_OK)
+        return (roast_chunklog *)ext_raise(&err);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list);) {
+        Py_ssize_t run = run_of_rows(state, list, i);
+        int failed = 0;
+        if (run > 1) {
+            record_object *record = (record_object *)PyList_GET_ITEM(list, i);
+            if (roast_chunklog_merge_slice(log, record->core->log, (int64_t)record->index,
+                                           (uint64_t)run, 1, &err) != ROAST_OK) {
+                ext_raise(&err);
+                failed = 1;
+            }
+            i += run;
+        } else {
+            PyObject *item = Py_NewRef(PyList_GET_ITEM(list, i++));
+            failed = ext_append_item(state, log, item);
+            Py_DECREF(item);
+        }
+        if (failed) {
+            roast_chunklog_free(log);
+            return NULL;
+        }
+    }
+    return log;
+}
+
+const roast_chunklog *ext_packed_view(ext_state *state, PyObject *chunks, roast_chunklog **owned) {
+    *owned = NULL;
+    if (is_log(state, chunks)) {
+        log_object *self = (log_object *)chunks;
+        if (self->core != NULL && !has_overlays(chunks))
+            return self->core->log;
+        if (spread_out(chunks) != 0)
+            return NULL;
+        return *owned = pack_list(state, chunks);
+    }
+    PyObject *list = PySequence_List(chunks);
+    if (list == NULL)
+        return NULL;
+    *owned = pack_list(state, list);
+    Py_DECREF(list);
+    return *owned;
+}
+
+int ext_chunk_log_merge(ext_state *state, PyObject *op, const roast_chunklog *from) {
+    (void)state;
+    log_object *self = (log_object *)op;
+    roast_error err;
+    if (make_own(self) != 0)
+        return -1;
+    if (roast_chunklog_merge(self->core->log, from, false, NULL, &err) != ROAST_OK) {
+        ext_raise(&err);
+        return -1;
+    }
+    /* Items that were handed out stay; the new ones follow when somebody looks. */
+    return 0;
+}
+
+/* ---- adding ---- */
+
+/* Two logs that are packed: a new one, without touching a Python object. */
+static PyObject *add_packed(ext_state *state, log_object *a, log_object *b) {
+    roast_chunklog *sum;
+    roast_error err;
+    if (roast_chunklog_copy(a->core->log, &sum, &err) != ROAST_OK)
+        return ext_raise(&err);
+    if (roast_chunklog_merge(sum, b->core->log, false, NULL, &err) != ROAST_OK) {
+        roast_chunklog_free(sum);
+        return ext_raise(&err);
+    }
+    return ext_chunk_log_new(state, sum);
+}
+
+static bool is_plain_packed(PyObject *op) {
+    return ((log_object *)op)->core != NULL && !has_overlays(op);
+}
+
+/* A loose log with the items of both. */
+static PyObject *add_loose(ext_state *state, PyObject *a, PyObject *b) {
+    PyObject *sum = (PyObject *)new_log(state, NULL);
+    if (sum == NULL)
+        return NULL;
+    for (int side = 0; side < 2; side++) {
+        PyObject *from = side == 0 ? a : b;
+        if (is_log(state, from) && spread_out(from) != 0) {
+            Py_DECREF(sum);
+            return NULL;
+        }
+        Py_ssize_t end = PyList_GET_SIZE(sum);
+        PyObject *items = PyList_GetSlice(from, 0, PyList_GET_SIZE(from));
+        int failed = items == NULL || PyList_SetSlice(sum, end, end, items) != 0;
+        Py_XDECREF(items);
+        if (failed) {
+            Py_DECREF(sum);
+            return NULL;
+        }
+    }
+    return sum;
+}
+
+static PyObject *log_add(PyObject *a, PyObject *b) {
+    PyTypeObject *type =
+        Py_TYPE(a)->tp_as_number != NULL && Py_TYPE(a)->tp_as_number->nb_add == log_add
+            ? Py_TYPE(a)
+            : Py_TYPE(b);
+    ext_state *state = ext_state_of_final(type);
+    if (!PyList_Check(a) || !PyList_Check(b)) {
+        PyErr_Format(PyExc_TypeError, "a ChunkLog and %s cannot be added",
+                     Py_TYPE(PyList_Check(a) ? b : a)->tp_name);
+        return NULL;
+    }
+    if (!is_log(state, a)) {
+        /* list + log and list += log are the list's own affair, once it can see the items. */
+        if (spread_out(b) != 0)
+            return NULL;
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (is_log(state, b) && is_plain_packed(a) && is_plain_packed(b))
+        return add_packed(state, (log_object *)a, (log_object *)b);
+    return add_loose(state, a, b);
+}
+
+static int extend_loose(PyObject *op, PyObject *items) {
+    PyObject *list = PySequence_List(items); /* also where it is the log itself */
+    if (list == NULL || make_loose(op) != 0) {
+        Py_XDECREF(list);
+        return -1;
+    }
+    Py_ssize_t end = PyList_GET_SIZE(op);
+    int result = PyList_SetSlice(op, end, end, list);
+    Py_DECREF(list);
+    return result;
+}
+
+static int extend(PyObject *op, PyObject *items) {
+    ext_state *state = state_of(op);
+    if (is_log(state, items) && ((log_object *)op)->core != NULL && is_plain_packed(items))
+        return ext_chunk_log_merge(state, op, ((log_object *)items)->core->log);
+    return extend_loose(op, items);
+}
+
+static PyObject *log_inplace_add(PyObject *op, PyObject *items) {
+    return extend(op, items) == 0 ? Py_NewRef(op) : NULL;
+}
+
+static PyObject *log_extend(PyObject *op, PyObject *items) {
+    if (extend(op, items) != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *log_append(PyObject *op, PyObject *item) {
+    if (make_loose(op) != 0 || PyList_Append(op, item) != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- looking ---- */
+
+static Py_ssize_t log_length(PyObject *op) {
+    log_object *self = (log_object *)op;
+    return self->core != NULL ? (Py_ssize_t)roast_chunklog_count(self->core->log)
+                              : PyList_GET_SIZE(op);
+}
+
+static PyObject *log_item(PyObject *op, Py_ssize_t index) {
+    if (index < 0 || index >= log_length(op)) {
+        PyErr_SetString(PyExc_IndexError, "chunk log index out of range");
+        return NULL;
+    }
+    if (spread_out(op) != 0)
+        return NULL;
+    return Py_NewRef(PyList_GET_ITEM(op, index));
+}
+
+static PyObject *log_subscript(PyObject *op, PyObject *key) {
+    if (spread_out(op) != 0)
+        return NULL;
+    PyObject *found = PyList_Type.tp_as_mapping->mp_subscript(op, key);
+    if (found == NULL || !PyList_CheckExact(found))
+        return found;
+    PyObject *part = (PyObject *)new_log(state_of(op), NULL);
+    if (part != NULL && PyList_SetSlice(part, 0, 0, found) != 0)
+        Py_CLEAR(part);
+    Py_DECREF(found);
+    return part;
+}
+
+static PyObject *log_iter(PyObject *op) {
+    return spread_out(op) == 0 ? PyList_Type.tp_iter(op) : NULL;
+}
+
+static int log_contains(PyObject *op, PyObject *item) {
+    return spread_out(op) == 0 ? PyList_Type.tp_as_sequence->sq_contains(op, item) : -1;
+}
+
+static PyObject *log_repr(PyObject *op) {
+    return spread_out(op) == 0 ? PyList_Type.tp_repr(op) : NULL;
+}
+
+static PyObject *log_compare(PyObject *a, PyObject *b, int operation) {
+    ext_state *state = state_of(a);
+    if (spread_out(a) != 0 || (is_log(state, b) && spread_out(b) != 0))
+        return NULL;
+    return PyList_Type.tp_richcompare(a, b, operation);
+}
+
+/* ---- changing: as an ordinary list ---- */
+
+static int log_assign(PyObject *op, PyObject *key, PyObject *value) {
+    return make_loose(op) == 0 ? PyList_Type.tp_as_mapping->mp_ass_subscript(op, key, value) : -1;
+}
+
+static int log_assign_item(PyObject *op, Py_ssize_t index, PyObject *value) {
+    return make_loose(op) == 0 ? PyList_Type.tp_as_sequence->sq_ass_item(op, index, value) : -1;
+}
+
+static PyObject *log_repeat(PyObject *op, Py_ssize_t n) {
+    return spread_out(op) == 0 ? PyList_Type.tp_as_sequence->sq_repeat(op, n) : NULL;
+}
+
+static PyObject *log_inplace_repeat(PyObject *op, Py_ssize_t n) {
+    return make_loose(op) == 0 ? PyList_Type.tp_as_sequence->sq_inplace_repeat(op, n) : NULL;
+}
+
+/* Calls list.<name> after the items are there; loose where the method changes the list. */
+static PyObject *call_list_method(PyObject *op, const char *name, bool changes, PyObject *args,
+                                  PyObject *kwargs) {
+    if ((changes ? make_loose(op) : spread_out(op)) != 0)
+        return NULL;
+    PyObject *method = PyObject_GetAttrString((PyObject *)&PyList_Type, name), *result = NULL;
+    PyObject *self = PyTuple_Pack(1, op);
+    PyObject *all = self != NULL ? PySequence_Concat(self, args) : NULL;
+    if (method != NULL && all != NULL)
+        result = PyObject_Call(method, all, kwargs);
+    Py_XDECREF(method);
+    Py_XDECREF(self);
+    Py_XDECREF(all);
+    return result;
+}
+
+#define LIST_METHODS(X)                                                                            \
+    X(insert, true)                                                                                \
+    X(pop, true)                                                                                   \
+    X(remove, true)                                                                                \
+    X(clear, true)                                                                                 \
+    X(sort, true)                                                                                  \
+    X(reverse, true)                                                                               \
+    X(index, false)                                                                                \
+    X(count, false)                                                                                \
+    X(__reversed__, false)
+
+#define X(name, changes)                                                                           \
+    static PyObject *log_##name(PyObject *op, PyObject *args, PyObject *kwargs) {                  \
+        return call_list_method(op, #name, changes, args, kwargs);                                 \
+    }
+LIST_METHODS(X)
+#undef X
+
+/* ---- copying and travelling ---- */
+
+static PyObject *log_copy(PyObject *op, PyObject *unused) {
+    (void)unused;
+    ext_state *state = state_of(op);
+    log_object *self = (log_object *)op;
+    if (self->core != NULL && !has_overlays(op))
+        return (PyObject *)new_log(state, self->core);
+    if (spread_out(op) != 0)
+        return NULL;
+    roast_chunklog *packed = pack_list(state, op);
+    return packed != NULL ? ext_chunk_log_new(state, packed) : NULL;
+}
+
+static PyObject *log_reduce(PyObject *op, PyObject *unused) {
+    (void)unused;
+    ext_state *state = state_of(op);
+    roast_chunklog *owned;
+    const roast_chunklog *log = ext_packed_view(state, op, &owned);
+    if (log == NULL) {
+        /* Items that are no chunks at all: an ordinary list, then. */
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return NULL;
+        PyErr_Clear();
+        PyObject *items = PySequence_List(op);
+        return items == NULL ? NULL : Py_BuildValue("(O(N))", &PyList_Type, items);
+    }
+    PyObject *data = ext_packed_bytes(log);
+    roast_chunklog_free(owned);
+    PyObject *unpack = NULL;
+    if (data != NULL)
+        unpack = PyObject_GetAttrString(PyType_GetModule(Py_TYPE(op)), "_unpack_chunk_log");
+    if (unpack == NULL) {
+        Py_XDECREF(data);
+        return NULL;
+    }
+    return Py_BuildValue("(N(N))", unpack, data);
+}
+
+static PyObject *log_reduce_ex(PyObject *op, PyObject *protocol) {
+    (void)protocol;
+    return log_reduce(op, NULL);
+}
+
+PyObject *ext_unpack_chunk_log(PyObject *module, PyObject *data) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) != 0)
+        return NULL;
+    roast_chunklog *log = NULL;
+    roast_error err;
+    roast_status status = roast_chunklog_decode(view.buf, (size_t)view.len, &log, &err);
+    PyBuffer_Release(&view);
+    if (status != ROAST_OK)
+        return ext_raise(&err);
+    return ext_chunk_log_new(ext_state_of_module(module), log);
+}
+
+static PyObject *log_to_bytes(PyObject *op, PyObject *unused) {
+    (void)unused;
+    roast_chunklog *owned;
+    const roast_chunklog *log = ext_packed_view(state_of(op), op, &owned);
+    PyObject *data = log != NULL ? ext_packed_bytes(log) : NULL;
+    roast_chunklog_free(owned);
+    return data;
+}
+
+static PyObject *log_from_bytes(PyObject *type, PyObject *data) {
+    return ext_unpack_chunk_log(PyType_GetModule((PyTypeObject *)type), data);
+}
+
+static PyObject *log_merge_unique(PyObject *op, PyObject *chunks) {
+    ext_state *state = state_of(op);
+    log_object *self = (log_object *)op;
+    roast_chunklog *owned;
+    if (self->core == NULL) {
+        PyErr_SetString(PyExc_TypeError, "merge_unique() needs a log that was not changed by hand");
+        return NULL;
+    }
+    const roast_chunklog *from = ext_packed_view(state, chunks, &owned);
+    if (from == NULL)
+        return NULL;
+    roast_merge_result result = {0, 0};
+    roast_error err;
+    bool merged = make_own(self) == 0;
+    if (merged && roast_chunklog_merge(self->core->log, from, true, &result, &err) != ROAST_OK) {
+        ext_raise(&err);
+        merged = false;
+    }
+    roast_chunklog_free(owned);
+    return merged ? Py_BuildValue("(KK)", (unsigned long long)result.added,
+                                  (unsigned long long)result.duplicates)
+                  : NULL;
+}
+
+static PyObject *log_nbytes(PyObject *op, PyObject *unused) {
+    (void)unused;
+    log_object *self = (log_object *)op;
+    size_t size = (size_t)Py_TYPE(op)->tp_basicsize +
+                  (size_t)((PyListObject *)op)->allocated * sizeof(PyObject *);
+    if (self->core != NULL)
+        size += roast_chunklog_memory(self->core->log);
+    return PyLong_FromSize_t(size);
+}
+
+/* ---- the type ---- */
+
+static int log_init(PyObject *op, PyObject *args, PyObject *kwargs) {
+    PyObject *items = NULL;
+    static char *keywords[] = {"", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:ChunkLog", keywords, &items))
+        return -1;
+    PyObject *list = items != NULL ? PySequence_List(items) : PyList_New(0);
+    ext_state *state = state_of(op);
+    roast_chunklog *packed = list != NULL ? pack_list(state, list) : NULL;
+    Py_XDECREF(list);
+    log_core *core = packed != NULL ? log_core_new(packed) : NULL;
+    if (core == NULL)
+        return -1;
+    core->owners = 1;
+    if (PyList_SetSlice(op, 0, PyList_GET_SIZE(op), NULL) != 0) {
+        log_core_release(core);
+        return -1;
+    }
+    drop_core((log_object *)op);
+    ((log_object *)op)->core = core;
+    return 0;
+}
+
+static int log_traverse(PyObject *op, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(op));
+    return PyList_Type.tp_traverse(op, visit, arg);
+}
+
+static int log_clear_gc(PyObject *op) {
+    drop_core((log_object *)op);
+    return PyList_Type.tp_clear(op);
+}
+
+static void log_dealloc(PyObject *op) {
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    drop_core((log_object *)op);
+    PyList_Type.tp_dealloc(op);
+    Py_DECREF(type);
+}
+
+static PyMethodDef log_methods[] = {
+    {"append", log_append, METH_O, NULL},
+    {"extend", log_extend, METH_O, NULL},
+    {"copy", log_copy, METH_NOARGS, NULL},
+    {"__copy__", log_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", log_copy, METH_O, NULL},
+    {"__reduce__", log_reduce, METH_NOARGS, NULL},
+    {"__reduce_ex__", log_reduce_ex, METH_O, NULL},
+    {"__sizeof__", log_nbytes, METH_NOARGS, NULL},
+    {"to_bytes", log_to_bytes, METH_NOARGS,
+     "to_bytes()\n--\n\nThe packed form: versioned and checksummed, see docs/format/chunk-log.md."},
+    {"from_bytes", log_from_bytes, METH_O | METH_CLASS,
+     "from_bytes(data)\n--\n\nA log from its packed form; ValueError says what is wrong with it."},
+    {"merge_unique", log_merge_unique, METH_O,
+     "merge_unique(chunks)\n--\n\nAdds the chunks that are not in the log yet, by identity; "
+     "returns "
+     "(added, duplicates)."},
+#define X(name, changes)                                                                           \
+    {#name, (PyCFunction)(void (*)(void))log_##name, METH_VARARGS | METH_KEYWORDS, NULL},
+    LIST_METHODS(X)
+#undef X
+        {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot log_slots[] = {
+    {Py_tp_doc, (void *)"ChunkLog(chunks=())\n--\n\n"
+                        "A list of chunks that is packed while it travels and while nobody looks."},
+    {Py_tp_new, log_new},
+    {Py_tp_init, log_init},
+    {Py_tp_dealloc, log_dealloc},
+    {Py_tp_traverse, log_traverse},
+    {Py_tp_clear, log_clear_gc},
+    {Py_tp_methods, log_methods},
+    {Py_tp_iter, log_iter},
+    {Py_tp_repr, log_repr},
+    {Py_tp_richcompare, log_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_nb_add, log_add},
+    {Py_nb_inplace_add, log_inplace_add},
+    {Py_sq_concat, log_add},
+    {Py_sq_inplace_concat, log_inplace_add},
+    {Py_sq_length, log_length},
+    {Py_sq_item, log_item},
+    {Py_sq_ass_item, log_assign_item},
+    {Py_sq_contains, log_contains},
+    {Py_sq_repeat, log_repeat},
+    {Py_sq_inplace_repeat, log_inplace_repeat},
+    {Py_mp_length, log_length},
+    {Py_mp_subscript, log_subscript},
+    {Py_mp_ass_subscript, log_assign},
+    {0, NULL},
+};
+
+PyType_Spec ext_spec_chunk_log = {
+    "roastcoffea._core.ChunkLog", sizeof(log_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, log_slots};

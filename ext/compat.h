@@ -1,0 +1,47 @@
+/* What differs between Python 3.11, 3.12 and 3.13. */
+#ifndef ROAST_EXT_COMPAT_H
+#define ROAST_EXT_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* *out = the attribute (a new reference) and 1; NULL and 0 if there is none; -1 with an exception set. An
+ * absent attribute costs no exception: raising and dropping one takes longer than all of a section. */
+static inline int ext_optional_attr(PyObject *object, PyObject *name, PyObject **out) {
+#if PY_VERSION_HEX >= 0x030d0000
+    return PyObject_GetOptionalAttr(object, name, out);
+#else
+    return _PyObject_LookupAttr(object, name, out);
+#endif
+}
+
+/* The exception that is set, taken away. */
+static inline PyObject *ext_take_exception(void) {
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (type == NULL)
+        return NULL;
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL)
+        PyException_SetTraceback(value, traceback);
+    Py_DECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+/* Puts it back as it was; steals the reference. */
+static inline void ext_restore_exception(PyObject *exception) {
+#if PY_VERSION_HEX >= 0x030c0000
+    PyErr_SetRaisedException(exception);
+#else
+    if (exception != NULL)
+        PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception,
+                      PyException_GetTraceback(exception));
+#endif
+}
+
+#endif

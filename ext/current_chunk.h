@@ -1,0 +1,11 @@
+/* The attribute _roastcoffea_current_chunk of a processor: see current_chunk.c. */
+#ifndef ROAST_EXT_CURRENT_CHUNK_H
+#define ROAST_EXT_CURRENT_CHUNK_H
+
+#include "open_chunk.h"
+
+/* Puts it there for one more open chunk; takes it off with the last one. Neither raises. */
+void ext_current_chunk_attach(ext_state *state, PyObject *processor);
+void ext_current_chunk_detach(ext_state *state, PyObject *processor);
+
+#endif

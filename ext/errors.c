@@ -1,0 +1,64 @@
+#include "errors.h"
+
+static PyObject *exception_of(roast_status status) {
+    switch (status) {
+    case ROAST_ENOMEM:
+        return PyExc_MemoryError;
+    case ROAST_EIO:
+        return PyExc_OSError;
+    case ROAST_ENOTFOUND:
+        return PyExc_KeyError;
+    case ROAST_ESTATE:
+        return PyExc_RuntimeError;
+    case ROAST_EUNSUPPORTED:
+        return PyExc_NotImplementedError;
+    default:
+        return PyExc_ValueError;
+    }
+}
+
+PyObject *ext_raise(const roast_error *err) {
+    PyErr_Format(exception_of(err->status), "%s",
+                 err->message[0] != '\0' ? err->message : roast_status_text(err->status));
+    return NULL;
+}
+
+/* Written with the GIL held; read by ext_take_new_faults likewise. */
+static uint64_t fault_count, fault_told;
+static char fault_text[256];
+
+/* "ValueError: ..." of the exception that is set, which is dropped. */
+static void describe_exception(const char *what) {
+    PyObject *exception = ext_take_exception();
+    PyObject *text = PyObject_Str(exception);
+    const char *message = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    PyOS_snprintf(fault_text, sizeof fault_text, "%s: %s: %s", what, Py_TYPE(exception)->tp_name,
+                  message != NULL ? message : "");
+    Py_XDECREF(text);
+    Py_DECREF(exception);
+}
+
+void ext_count_fault(const char *what, const roast_error *err) {
+    fault_count++;
+    if (PyErr_Occurred())
+        describe_exception(what);
+    else
+        PyOS_snprintf(fault_text, sizeof fault_text, "%s: %s", what,
+                      err != NULL ? err->message : "failed");
+}
+
+uint64_t ext_take_new_faults(void) {
+    uint64_t fresh = fault_count - fault_told;
+    fault_told = fault_count;
+    return fresh;
+}
+
+PyObject *ext_faults(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    if (fault_count == 0)
+        return Py_BuildValue("{s:i,s:O}", "count", 0, "last", Py_None);
+    PyObject *text = PyUnicode_DecodeUTF8(fault_text, (Py_ssize_t)strlen(fault_text), "replace");
+    return Py_BuildValue("{s:K,s:N}", "count", (unsigned long long)fault_count, "last", text);
+}

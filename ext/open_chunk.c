@@ -1,0 +1,381 @@
+#include "open_chunk.h"
+
+#include "errors.h"
+
+#include <unistd.h>
+#include <sys/syscall.h>
+
+static _Thread_local open_chunk *innermost;
+static uint64_t next_serial = 1; /* under the GIL */
+
+/* ---- the sampler ---- */
+
+unsigned ext_reading_groups = ROAST_READ_ALL;
+static roast_sampler *the_sampler;
+static bool sampler_failed;
+
+static void stop_sampler(void) {
+    roast_sampler_free(the_sampler);
+    the_sampler = NULL;
+    sampler_failed = true;
+}
+
+roast_sampler *ext_sampler(void) {
+    if (the_sampler == NULL && !sampler_failed) {
+        sampler_failed =
+            roast_sampler_new(NULL, ROAST_SAMPLER_DEFAULT_NS, &the_sampler, NULL) != ROAST_OK ||
+            Py_AtExit(stop_sampler) != 0;
+    }
+    return the_sampler;
+}
+
+/* ---- sections ---- */
+
+static bool grow_sections(open_chunk *chunk) {
+    size_t capacity = chunk->capacity == 0 ? 16 : chunk->capacity * 2;
+    open_section *sections = roast_realloc(chunk->sections, capacity * sizeof *sections);
+    if (sections == NULL)
+        return false;
+    chunk->sections = sections;
+    chunk->capacity = capacity;
+    return true;
+}
+
+/* A section of the same name in the same place, the latest first; -1: none. */
+static int32_t find_alike(const open_chunk *chunk, PyObject *name, roast_section_kind kind) {
+    for (size_t i = chunk->n_sections; i-- > 0;) {
+        const open_section *section = &chunk->sections[i];
+        if (section->parent == chunk->top && section->kind == kind &&
+            (section->name == name || PyUnicode_Compare(section->name, name) == 0))
+            return (int32_t)i;
+    }
+    return -1;
+}
+
+int32_t open_chunk_enter(open_chunk *chunk, PyObject *name, roast_section_kind kind, int64_t now,
+                         int64_t before) {
+    int32_t index = -1;
+    if (chunk->n_sections >= EXT_SECTIONS_KEPT)
+        index = find_alike(chunk, name, kind);
+    if (index < 0) {
+        if (chunk->n_sections >= ROAST_MAX_SECTIONS ||
+            (chunk->n_sections == chunk->capacity && !grow_sections(chunk))) {
+            chunk->dropped_sections++;
+            return -1;
+        }
+        index = (int32_t)chunk->n_sections++;
+        chunk->sections[index] = (open_section){
+            .name = Py_NewRef(name), .kind = kind, .parent = chunk->top, .start_ns = now};
+        chunk->sections[index].before = before;
+    }
+    open_section *section = &chunk->sections[index];
+    section->open_uses++;
+    section->count++;
+    section->last_start = now;
+    chunk->top = index;
+    return index;
+}
+
+void open_chunk_exit(open_chunk *chunk, int32_t index, int64_t value) {
+    open_section *section = &chunk->sections[index];
+    section->value += value;
+    section->open_uses--;
+    /* The innermost one that is still open; others may have been left in another order. */
+    while (chunk->top >= 0 && chunk->sections[chunk->top].open_uses == 0)
+        chunk->top = chunk->sections[chunk->top].parent;
+}
+
+double open_section_public_value(roast_section_kind kind, int64_t value) {
+    static const double scale[ROAST_SECTION_KINDS] = {
+        [ROAST_SECTION_TIME] = 1e-9, [ROAST_SECTION_MEMORY] = 1e-6, [ROAST_SECTION_BYTES] = 1};
+    return (double)value * scale[kind];
+}
+
+PyObject *open_section_part(const ext_state *state, roast_section_kind kind) {
+    return kind == ROAST_SECTION_TIME     ? state->str_timing
+           : kind == ROAST_SECTION_MEMORY ? state->str_memory
+                                          : state->str_bytes;
+}
+
+/* ---- the mapping that users see ---- */
+
+static int add_value(PyObject *part, PyObject *name, double value) {
+    PyObject *sum, *old = NULL, *number = PyFloat_FromDouble(value);
+    int result = -1;
+    if (number == NULL)
+        return -1;
+    if (PyMapping_Check(part) && PyMapping_HasKey(part, name))
+        old = PyObject_GetItem(part, name);
+    sum = old != NULL ? PyNumber_Add(old, number) : Py_NewRef(number);
+    if (sum != NULL)
+        result = PyObject_SetItem(part, name, sum);
+    Py_XDECREF(sum);
+    Py_XDECREF(old);
+    Py_DECREF(number);
+    return result;
+}
+
+int ext_add_to_mapping(PyObject *mapping, PyObject *part, PyObject *name, double value) {
+    PyObject *inner = NULL;
+    if (PyMapping_HasKey(mapping, part)) {
+        inner = PyObject_GetItem(mapping, part);
+    } else {
+        inner = PyDict_New();
+        if (inner != NULL && PyObject_SetItem(mapping, part, inner) != 0)
+            Py_CLEAR(inner);
+    }
+    if (inner == NULL)
+        return -1;
+    int result = add_value(inner, name, value);
+    Py_DECREF(inner);
+    return result;
+}
+
+PyObject *open_chunk_mapping(ext_state *state, open_chunk *chunk) {
+    if (chunk->mapping != NULL)
+        return chunk->mapping;
+    PyObject *mapping = PyDict_New();
+    if (mapping == NULL)
+        return NULL;
+    PyObject *const parts[] = {state->str_timing, state->str_memory, state->str_bytes};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        PyObject *inner = PyDict_New();
+        if (inner == NULL || PyDict_SetItem(mapping, parts[i], inner) != 0) {
+            Py_XDECREF(inner);
+            Py_DECREF(mapping);
+            return NULL;
+        }
+        Py_DECREF(inner);
+    }
+    for (size_t i = 0; i < chunk->n_sections; i++) {
+        const open_section *section = &chunk->sections[i];
+        if (section->count > section->open_uses &&
+            ext_add_to_mapping(mapping, open_section_part(state, section->kind), section->name,
+                               open_section_public_value(section->kind, section->value)) != 0) {
+            Py_DECREF(mapping);
+            return NULL;
+        }
+    }
+    chunk->mapping = mapping;
+    return mapping;
+}
+
+/* ---- life ---- */
+
+open_chunk *open_chunk_of(PyObject *processor) {
+    for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
+        if (chunk->processor == processor)
+            return chunk;
+    return NULL;
+}
+
+open_chunk *open_chunk_if_alive(open_chunk *wanted, uint64_t serial) {
+    for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
+        if (chunk == wanted)
+            return chunk->serial == serial ? chunk : NULL;
+    return NULL;
+}
+
+open_chunk *open_chunk_begin(PyObject *processor) {
+    open_chunk *chunk = roast_alloc_zero(sizeof *chunk);
+    if (chunk == NULL) {
+        ext_count_fault("no memory to measure a chunk", NULL);
+        return NULL;
+    }
+    chunk->serial = next_serial++;
+    chunk->processor = processor;
+    chunk->top = -1;
+    roast_probe *probe = roast_probe_this_thread();
+    if (probe != NULL)
+        roast_probe_read(probe, ext_reading_groups, &chunk->before);
+    roast_sampler *sampler = ext_sampler();
+    if (sampler != NULL && (chunk->before.have & ROAST_HAVE(rss_bytes)))
+        chunk->watch = roast_sampler_open(sampler, chunk->before.rss_bytes);
+    chunk->outer = innermost;
+    innermost = chunk;
+    chunk->start_utc = roast_utc_now();
+    chunk->start = roast_mono_now();
+    return chunk;
+}
+
+static void close_sections(open_chunk *chunk, int64_t now) {
+    for (size_t i = 0; i < chunk->n_sections; i++) {
+        open_section *section = &chunk->sections[i];
+        /* Left open, by a generator that nobody finished for instance: it lasted until now. */
+        if (section->open_uses > 0 && section->kind == ROAST_SECTION_TIME)
+            section->value += now - section->last_start;
+        section->open_uses = 0;
+    }
+}
+
+static void put_memory(open_chunk *chunk, const roast_reading *after, roast_chunk *out) {
+    const roast_reading *before = &chunk->before;
+    const uint32_t rss = ROAST_HAVE(rss_bytes), top = ROAST_HAVE(peak_rss_bytes);
+    if (before->have & rss) {
+        out->rss_before = (int64_t)before->rss_bytes;
+        out->have |= ROAST_CHUNK_HAS(rss_before);
+    }
+    if (!(after->have & rss))
+        return;
+    out->rss_after = (int64_t)after->rss_bytes;
+    out->have |= ROAST_CHUNK_HAS(rss_after);
+    uint64_t peak = after->rss_bytes;
+    if (chunk->watch != NULL)
+        peak = roast_sampler_close(ext_sampler(), chunk->watch, peak);
+    chunk->watch = NULL;
+    if ((before->have & rss) && before->rss_bytes > peak)
+        peak = before->rss_bytes;
+    /* The process's own maximum rose meanwhile: then it was reached in here, and it is exact. */
+    if ((before->have & after->have & top) && after->peak_rss_bytes > before->peak_rss_bytes &&
+        after->peak_rss_bytes > peak)
+        peak = after->peak_rss_bytes;
+    out->rss_peak = (int64_t)peak;
+    out->have |= ROAST_CHUNK_HAS(rss_peak);
+}
+
+/* What is counted up by the kernel: the chunk's share is the difference. */
+static void put_differences(const roast_reading *before, const roast_reading *after,
+                            roast_chunk *out) {
+#define DIFFERENCE(field, reading)                                                                 \
+    if (before->have & after->have & ROAST_HAVE(reading)) {                                        \
+        out->field = (int64_t)(after->reading - before->reading);                                  \
+        out->have |= ROAST_CHUNK_HAS(field);                                                       \
+    }
+    DIFFERENCE(cpu_user_ns, cpu_user_ns)
+    DIFFERENCE(cpu_system_ns, cpu_system_ns)
+    DIFFERENCE(runqueue_wait_ns, runqueue_wait_ns)
+    DIFFERENCE(io_wait_ns, io_wait_ns)
+    DIFFERENCE(minor_faults, minor_faults)
+    DIFFERENCE(major_faults, major_faults)
+    DIFFERENCE(voluntary_switches, voluntary_switches)
+    DIFFERENCE(involuntary_switches, involuntary_switches)
+    DIFFERENCE(os_read_bytes, read_chars)
+    DIFFERENCE(os_read_calls, read_calls)
+    DIFFERENCE(os_write_bytes, write_chars)
+    DIFFERENCE(os_write_calls, write_calls)
+    DIFFERENCE(storage_read_bytes, read_bytes)
+    DIFFERENCE(storage_write_bytes, write_bytes)
+#undef DIFFERENCE
+}
+
+void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
+    roast_mono end = roast_mono_now();
+    out->duration_ns = roast_mono_since(chunk->start, end);
+    out->start_us = chunk->start_utc.ns / 1000;
+    out->thread = syscall(SYS_gettid);
+    out->have |= ROAST_CHUNK_HAS(duration_ns) | ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(thread);
+    roast_reading after = {0};
+    roast_probe *probe = roast_probe_this_thread();
+    if (probe != NULL)
+        roast_probe_read(probe, ext_reading_groups, &after);
+    put_memory(chunk, &after, out);
+    put_differences(&chunk->before, &after, out);
+    close_sections(chunk, out->duration_ns);
+    if (chunk->dropped_sections > 0) {
+        out->dropped_sections = chunk->dropped_sections;
+        out->have |= ROAST_CHUNK_HAS(dropped_sections);
+    }
+}
+
+void open_chunk_end(open_chunk *chunk) {
+    if (chunk->watch != NULL)
+        roast_sampler_close(ext_sampler(), chunk->watch, 0);
+    for (open_chunk **link = &innermost; *link != NULL; link = &(*link)->outer)
+        if (*link == chunk) {
+            *link = chunk->outer;
+            break;
+        }
+    for (size_t i = 0; i < chunk->n_sections; i++)
+        Py_DECREF(chunk->sections[i].name);
+    Py_XDECREF(chunk->mapping);
+    roast_free(chunk->sections);
+    roast_free(chunk);
+}
+
+/* ---- settings ---- */
+
+static const struct {
+    const char *name;
+    unsigned group;
+} group_names[] = {
+    {"rss", ROAST_READ_STATM},      {"peak_rss", ROAST_READ_PEAK}, {"usage", ROAST_READ_USAGE},
+    {"runqueue", ROAST_READ_SCHED}, {"io_wait", ROAST_READ_DELAY}, {"io", ROAST_READ_IO},
+};
+
+static int parse_groups(PyObject *names, unsigned *out) {
+    PyObject *list = PySequence_Fast(names, "readings: a sequence of names is expected");
+    if (list == NULL)
+        return -1;
+    unsigned groups = 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        const char *name = PyUnicode_AsUTF8(PySequence_Fast_GET_ITEM(list, i));
+        size_t k = 0, n = sizeof group_names / sizeof *group_names;
+        while (name != NULL && k < n && strcmp(name, group_names[k].name) != 0)
+            k++;
+        if (name == NULL || k == n) {
+            if (name != NULL)
+                PyErr_Format(PyExc_ValueError,
+                             "readings: unknown name '%s'; known are rss, peak_rss, usage, "
+                             "runqueue, io_wait, io",
+                             name);
+            Py_DECREF(list);
+            return -1;
+        }
+        groups |= group_names[k].group;
+    }
+    Py_DECREF(list);
+    *out = groups;
+    return 0;
+}
+
+PyObject *ext_configure(PyObject *module, PyObject *args, PyObject *kwargs) {
+    (void)module;
+    static char *keywords[] = {"readings", "sampler_interval", NULL};
+    PyObject *readings = Py_None, *interval = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OO:configure", keywords, &readings,
+                                     &interval))
+        return NULL;
+    unsigned groups = ext_reading_groups;
+    double seconds = -1;
+    if (readings != Py_None && parse_groups(readings, &groups) != 0)
+        return NULL;
+    if (interval != Py_None) {
+        seconds = PyFloat_AsDouble(interval);
+        if (seconds == -1.0 && PyErr_Occurred())
+            return NULL;
+        if (!(seconds >= 0) || seconds > 3600) {
+            PyErr_SetString(PyExc_ValueError,
+                            "sampler_interval: seconds from 0 (off) to 3600 are expected");
+            return NULL;
+        }
+    }
+    ext_reading_groups = groups;
+    if (seconds >= 0 && ext_sampler() != NULL)
+        roast_sampler_set_interval(ext_sampler(), (int64_t)(seconds * 1e9));
+    PyObject *names = PyList_New(0);
+    for (size_t i = 0; names != NULL && i < sizeof group_names / sizeof *group_names; i++) {
+        if (!(groups & group_names[i].group))
+            continue;
+        PyObject *name = PyUnicode_FromString(group_names[i].name);
+        if (name == NULL || PyList_Append(names, name) != 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    if (names == NULL)
+        return NULL;
+    int64_t now = ext_sampler() != NULL ? roast_sampler_interval(ext_sampler()) : 0;
+    return Py_BuildValue("{s:N,s:d}", "readings", names, "sampler_interval", (double)now * 1e-9);
+}
+
+PyObject *ext_sampler_stats(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    roast_sampler_stats stats = {0};
+    if (ext_sampler() != NULL)
+        roast_sampler_get_stats(ext_sampler(), &stats);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:d}", "samples", (unsigned long long)stats.samples,
+                         "missed", (unsigned long long)stats.missed, "watches",
+                         (unsigned long long)stats.watches, "thread_starts",
+                         (unsigned long long)stats.thread_starts, "cpu_seconds",
+                         (double)stats.cpu_ns * 1e-9);
+}

@@ -1,0 +1,361 @@
+/* ChunkRecord: one chunk of a log, as a mapping. */
+#include "chunk_log.h"
+
+#include "errors.h"
+#include "values.h"
+
+log_core *log_core_new(roast_chunklog *log) {
+    log_core *core = roast_alloc(sizeof *core);
+    if (core == NULL) {
+        roast_chunklog_free(log);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *core = (log_core){log, 1, 0};
+    return core;
+}
+
+void log_core_release(log_core *core) {
+    if (core == NULL || --core->refs > 0)
+        return;
+    roast_chunklog_free(core->log);
+    roast_free(core);
+}
+
+PyObject *ext_record_new(ext_state *state, log_core *core, uint64_t index) {
+    record_object *record = PyObject_GC_New(record_object, state->type_chunk_record);
+    if (record == NULL)
+        return NULL;
+    core->refs++;
+    record->core = core;
+    record->index = index;
+    record->overlay = NULL;
+    PyObject_GC_Track(record);
+    return (PyObject *)record;
+}
+
+static int read_chunk(record_object *record, roast_chunk *out) {
+    roast_error err;
+    if (roast_chunklog_get(record->core->log, record->index, out, &err) == ROAST_OK)
+        return 0;
+    ext_raise(&err);
+    return -1;
+}
+
+/* ---- looking up ---- */
+
+/* A value that the user stored, by its own name; NULL and no exception: there is none. */
+static PyObject *custom_of(ext_state *state, record_object *record, const roast_chunk *chunk,
+                           PyObject *name) {
+    roast_tail_cursor cursor;
+    roast_custom custom;
+    Py_ssize_t len;
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
+    if (text == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    roast_chunk_customs(record->core->log, chunk, &cursor);
+    while (roast_chunk_next_custom(&cursor, &custom))
+        if (custom.scope == ROAST_SCOPE_CHUNK &&
+            roast_str_equal(custom.key, (roast_str){text, (size_t)len}))
+            return ext_custom_value(state, &custom);
+    return NULL;
+}
+
+/* NULL and no exception: there is no such key. */
+static PyObject *look_up(record_object *record, PyObject *name) {
+    ext_state *state = ext_state_of_final(Py_TYPE(record));
+    if (record->overlay != NULL) {
+        PyObject *value = PyDict_GetItemWithError(record->overlay, name);
+        if (value != NULL || PyErr_Occurred())
+            return Py_XNewRef(value);
+    }
+    roast_chunk chunk;
+    if (read_chunk(record, &chunk) != 0)
+        return NULL;
+    int key = ext_record_key_of(name);
+    bool absent = true;
+    PyObject *value = NULL;
+    if (key != EXT_KEY_ABSENT)
+        value = ext_record_key_value(state, record->core->log, record->index, &chunk, key, &absent);
+    if (key == EXT_KEY_ABSENT || absent)
+        value = custom_of(state, record, &chunk, name);
+    return value;
+}
+
+static PyObject *record_subscript(PyObject *op, PyObject *name) {
+    PyObject *value = look_up((record_object *)op, name);
+    if (value == NULL && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, name);
+    return value;
+}
+
+static int record_contains(PyObject *op, PyObject *name) {
+    PyObject *value = look_up((record_object *)op, name);
+    if (value == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    Py_DECREF(value);
+    return 1;
+}
+
+static int record_assign(PyObject *op, PyObject *name, PyObject *value) {
+    record_object *record = (record_object *)op;
+    if (value == NULL) {
+        if (record->overlay == NULL || PyDict_DelItem(record->overlay, name) != 0) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_TypeError,
+                         "%R was measured and cannot be deleted; change dict(chunk) instead", name);
+            return -1;
+        }
+        return 0;
+    }
+    if (record->overlay == NULL && (record->overlay = PyDict_New()) == NULL)
+        return -1;
+    return PyDict_SetItem(record->overlay, name, value);
+}
+
+PyObject *ext_record_dict(ext_state *state, record_object *record) {
+    roast_chunk chunk;
+    if (read_chunk(record, &chunk) != 0)
+        return NULL;
+    const roast_chunklog *log = record->core->log;
+    PyObject *dict = PyDict_New();
+    for (int key = 0; dict != NULL && key < ext_record_key_count(); key++) {
+        bool absent;
+        PyObject *value = ext_record_key_value(state, log, record->index, &chunk, key, &absent);
+        if (absent)
+            continue;
+        if (value == NULL || PyDict_SetItemString(dict, ext_record_key_name(key), value) != 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    if (dict != NULL && chunk.n_customs > 0) {
+        PyObject *customs = ext_record_customs(state, log, &chunk, ROAST_SCOPE_CHUNK);
+        /* What was measured is not overwritten by a value of the user's that has its name. */
+        if (customs == NULL || PyDict_Merge(dict, customs, 0) != 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(customs);
+    }
+    if (dict != NULL && record->overlay != NULL && PyDict_Update(dict, record->overlay) != 0)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+/* ---- the mapping protocol, by way of the dict ---- */
+
+static PyObject *as_dict(PyObject *op) {
+    return ext_record_dict(ext_state_of_final(Py_TYPE(op)), (record_object *)op);
+}
+
+static PyObject *record_as_dict(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return as_dict(op);
+}
+
+static Py_ssize_t record_length(PyObject *op) {
+    PyObject *dict = as_dict(op);
+    Py_ssize_t length = dict != NULL ? PyDict_Size(dict) : -1;
+    Py_XDECREF(dict);
+    return length;
+}
+
+/* Steals the dict. */
+static PyObject *iterate(PyObject *dict) {
+    PyObject *iterator = dict != NULL ? PyObject_GetIter(dict) : NULL;
+    Py_XDECREF(dict);
+    return iterator;
+}
+
+static PyObject *record_iter(PyObject *op) {
+    return iterate(as_dict(op));
+}
+
+static PyObject *call_on_dict(PyObject *op, const char *method) {
+    PyObject *dict = as_dict(op);
+    PyObject *result = dict != NULL ? PyObject_CallMethod(dict, method, NULL) : NULL;
+    Py_XDECREF(dict);
+    return result;
+}
+
+static PyObject *record_keys(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return call_on_dict(op, "keys");
+}
+
+static PyObject *record_values(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return call_on_dict(op, "values");
+}
+
+static PyObject *record_items(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return call_on_dict(op, "items");
+}
+
+static PyObject *record_get(PyObject *op, PyObject *args) {
+    PyObject *name, *fallback = Py_None;
+    if (!PyArg_ParseTuple(args, "O|O:get", &name, &fallback))
+        return NULL;
+    PyObject *value = look_up((record_object *)op, name);
+    if (value == NULL && !PyErr_Occurred())
+        value = Py_NewRef(fallback);
+    return value;
+}
+
+static PyObject *record_repr(PyObject *op) {
+    PyObject *dict = as_dict(op);
+    PyObject *text = dict != NULL ? PyUnicode_FromFormat("ChunkRecord(%R)", dict) : NULL;
+    Py_XDECREF(dict);
+    return text;
+}
+
+static PyObject *record_compare(PyObject *op, PyObject *other, int operation) {
+    if (operation != Py_EQ && operation != Py_NE)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (op == other)
+        return PyBool_FromLong(operation == Py_EQ);
+    PyObject *mine = as_dict(op), *theirs = NULL, *result = NULL;
+    if (Py_TYPE(other) == Py_TYPE(op)) {
+        theirs = as_dict(other);
+        /* The position in its log does not make a chunk another one. */
+        if (mine != NULL && theirs != NULL &&
+            (PyDict_DelItemString(mine, "chunk_id") != 0 ||
+             PyDict_DelItemString(theirs, "chunk_id") != 0))
+            PyErr_Clear();
+    } else {
+        theirs = Py_NewRef(other);
+    }
+    if (mine != NULL && theirs != NULL)
+        result = PyObject_RichCompare(mine, theirs, operation);
+    Py_XDECREF(mine);
+    Py_XDECREF(theirs);
+    return result;
+}
+
+/* ---- appending to a log, pickling ---- */
+
+/* A record that the user added values to: its own numbers, and these values as custom ones. */
+static int append_with_overlay(ext_state *state, roast_chunklog *log, record_object *record) {
+    roast_chunk chunk;
+    PyObject *dict = read_chunk(record, &chunk) == 0 ? ext_record_dict(state, record) : NULL;
+    int result = dict != NULL ? ext_append_mapping(state, log, dict, &chunk) : -1;
+    Py_XDECREF(dict);
+    return result;
+}
+
+int ext_append_item(ext_state *state, roast_chunklog *log, PyObject *item) {
+    if (Py_TYPE(item) != state->type_chunk_record)
+        return ext_append_mapping(state, log, item, NULL);
+    record_object *record = (record_object *)item;
+    if (record->overlay != NULL && PyDict_GET_SIZE(record->overlay) > 0)
+        return append_with_overlay(state, log, record);
+    roast_error err;
+    if (roast_chunklog_merge_slice(log, record->core->log, (int64_t)record->index, 1, 1, &err) ==
+        ROAST_OK)
+        return 0;
+    ext_raise(&err);
+    return -1;
+}
+
+PyObject *ext_packed_bytes(const roast_chunklog *log) {
+    roast_sink *sink = NULL;
+    roast_error err;
+    PyObject *data = NULL;
+    if (roast_sink_new_memory(&sink, &err) == ROAST_OK &&
+        roast_chunklog_encode(log, sink, &err) == ROAST_OK) {
+        roast_str bytes = roast_sink_memory(sink);
+        data = PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
+    } else {
+        ext_raise(&err);
+    }
+    roast_sink_free(sink);
+    return data;
+}
+
+static PyObject *record_reduce(PyObject *op, PyObject *unused) {
+    (void)unused;
+    ext_state *state = ext_state_of_final(Py_TYPE(op));
+    roast_chunklog *log = NULL;
+    roast_error err;
+    if (roast_chunklog_new(&log, &err) != ROAST_OK)
+        return ext_raise(&err);
+    PyObject *data = ext_append_item(state, log, op) == 0 ? ext_packed_bytes(log) : NULL;
+    roast_chunklog_free(log);
+    PyObject *module = PyType_GetModule(Py_TYPE(op));
+    PyObject *unpack = data != NULL ? PyObject_GetAttrString(module, "_unpack_record") : NULL;
+    if (unpack == NULL) {
+        Py_XDECREF(data);
+        return NULL;
+    }
+    return Py_BuildValue("(N(N))", unpack, data);
+}
+
+PyObject *ext_unpack_record(PyObject *module, PyObject *data) {
+    PyObject *list = ext_unpack_chunk_log(module, data);
+    if (list == NULL)
+        return NULL;
+    PyObject *item = PySequence_GetItem(list, 0);
+    Py_DECREF(list);
+    if (item == NULL) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "a packed chunk without a chunk in it");
+    }
+    return item;
+}
+
+/* ---- the type ---- */
+
+static int record_traverse(PyObject *op, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(((record_object *)op)->overlay);
+    return 0;
+}
+
+static int record_clear(PyObject *op) {
+    Py_CLEAR(((record_object *)op)->overlay);
+    return 0;
+}
+
+static void record_dealloc(PyObject *op) {
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    record_clear(op);
+    log_core_release(((record_object *)op)->core);
+    PyObject_GC_Del(op);
+    Py_DECREF(type);
+}
+
+static PyMethodDef record_methods[] = {
+    {"as_dict", record_as_dict, METH_NOARGS,
+     "as_dict()\n--\n\nA plain dict of all that is known of the chunk."},
+    {"keys", record_keys, METH_NOARGS, NULL},
+    {"values", record_values, METH_NOARGS, NULL},
+    {"items", record_items, METH_NOARGS, NULL},
+    {"get", record_get, METH_VARARGS, NULL},
+    {"__reduce__", record_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot record_slots[] = {
+    {Py_tp_doc, (void *)"One chunk of a ChunkLog: a mapping with the keys of the chunk metrics."},
+    {Py_tp_dealloc, record_dealloc},
+    {Py_tp_traverse, record_traverse},
+    {Py_tp_clear, record_clear},
+    {Py_mp_length, record_length},
+    {Py_mp_subscript, record_subscript},
+    {Py_mp_ass_subscript, record_assign},
+    {Py_sq_contains, record_contains},
+    {Py_tp_iter, record_iter},
+    {Py_tp_repr, record_repr},
+    {Py_tp_richcompare, record_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_methods, record_methods},
+    {0, NULL},
+};
+
+PyType_Spec ext_spec_chunk_record = {"roastcoffea._core.ChunkRecord", sizeof(record_object), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                         Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_MAPPING |
+                                         Py_TPFLAGS_IMMUTABLETYPE,
+                                     record_slots};

@@ -1,0 +1,530 @@
+/* From a plain mapping with the keys of a chunk to a record: for chunks that somebody else wrote, and
+ * for items that were changed. Keys that are not ours are kept as values of the user's own. */
+#include "chunk_log.h"
+
+#include "errors.h"
+#include "record_keys.h"
+#include "values.h"
+
+#include <math.h>
+
+/* What a parse holds until the record is in the log. */
+typedef struct parse {
+    ext_state *state;
+    roast_chunk chunk;
+    ext_customs customs;
+    PyObject *keep; /* list of the objects that texts point into */
+    roast_str *branches;
+    roast_section *sections;
+    size_t section_capacity;
+    roast_read *reads;
+} parse;
+
+/* ---- small steps ---- */
+
+static bool is_null(PyObject *value) {
+    return value == NULL || value == Py_None;
+}
+
+static int get_real(PyObject *value, double *out) {
+    *out = PyFloat_AsDouble(value);
+    return *out == -1.0 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* A number in the unit of the key, as a whole number of the record's unit; false: out of range. */
+static bool scaled(double value, double scale, int64_t *out) {
+    double steps = nearbyint(value / scale);
+    if (!(steps > -9.2e18 && steps < 9.2e18))
+        return false;
+    *out = (int64_t)steps;
+    return true;
+}
+
+/* Takes the reference; the text stays valid as long as the parse. */
+static int keep_text(parse *p, PyObject *object, roast_str *out) {
+    Py_ssize_t len = 0;
+    const char *text = NULL;
+    if (object != NULL && !PyUnicode_Check(object))
+        Py_SETREF(object, PyObject_Str(object));
+    if (object != NULL)
+        text = PyUnicode_AsUTF8AndSize(object, &len);
+    if (text == NULL || PyList_Append(p->keep, object) != 0) {
+        Py_XDECREF(object);
+        return -1;
+    }
+    Py_DECREF(object);
+    *out = (roast_str){text, (size_t)len};
+    return 0;
+}
+
+static int put_real(parse *p, PyObject *value, int64_t *field, uint64_t bit, double scale) {
+    double number;
+    if (get_real(value, &number) != 0)
+        return -1;
+    if (scaled(number, scale, field))
+        p->chunk.have |= bit;
+    return 0;
+}
+
+static int put_int(parse *p, PyObject *value, int64_t *field, uint64_t bit) {
+    if (!PyIndex_Check(value))
+        return put_real(p, value, field, bit, 1);
+    PyObject *index = PyNumber_Index(value);
+    int overflow = 0;
+    long long number = index != NULL ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
+    Py_XDECREF(index);
+    if (PyErr_Occurred())
+        return -1;
+    if (overflow == 0) {
+        *field = number;
+        p->chunk.have |= bit;
+    }
+    return 0;
+}
+
+/* ---- lists ---- */
+
+static int put_branches(parse *p, PyObject *value) {
+    PyObject *list = PySequence_List(value);
+    if (list == NULL)
+        return -1;
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    p->branches = roast_alloc(((size_t)n + 1) * sizeof *p->branches);
+    int result = p->branches == NULL ? (PyErr_NoMemory(), -1) : 0;
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++)
+        result = keep_text(p, Py_NewRef(PyList_GET_ITEM(list, i)), &p->branches[i]);
+    Py_DECREF(list);
+    if (result == 0) {
+        p->chunk.branches = p->branches;
+        p->chunk.n_branches = (uint32_t)n;
+        p->chunk.has_branches = true;
+    }
+    return result;
+}
+
+static roast_section *new_section(parse *p, roast_section_kind kind) {
+    if (p->chunk.n_sections == p->section_capacity) {
+        size_t capacity = p->section_capacity == 0 ? 8 : p->section_capacity * 2;
+        roast_section *sections = roast_realloc(p->sections, capacity * sizeof *sections);
+        if (sections == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        p->sections = sections;
+        p->section_capacity = capacity;
+    }
+    roast_section *section = &p->sections[p->chunk.n_sections];
+    *section = (roast_section){.kind = kind, .parent = -1, .count = 1};
+    return section;
+}
+
+static int number_of(PyObject *mapping, const char *key, double missing, double *out) {
+    PyObject *value = PyMapping_GetItemString(mapping, key);
+    *out = missing;
+    if (value == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_KeyError))
+            return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    int result = value == Py_None ? 0 : get_real(value, out);
+    Py_DECREF(value);
+    return result;
+}
+
+/* The nearest one before it that is one level further out. */
+static int32_t parent_at(const parse *p, const uint32_t *depths, uint32_t depth) {
+    for (uint32_t i = p->chunk.n_sections; depth > 0 && i-- > 0;)
+        if (p->sections[i].kind == ROAST_SECTION_TIME && depths[i] == depth - 1)
+            return (int32_t)i;
+    return -1;
+}
+
+static int put_time_section(parse *p, PyObject *entry, uint32_t *depths) {
+    double delta, start, depth, count;
+    PyObject *name = PyMapping_GetItemString(entry, "section_name");
+    roast_section *section = new_section(p, ROAST_SECTION_TIME);
+    if (section == NULL || name == NULL || keep_text(p, Py_NewRef(name), &section->name) != 0 ||
+        number_of(entry, "time_delta", 0, &delta) != 0 ||
+        number_of(entry, "start", 0, &start) != 0 || number_of(entry, "depth", 0, &depth) != 0 ||
+        number_of(entry, "count", 1, &count) != 0) {
+        Py_XDECREF(name);
+        return -1;
+    }
+    Py_DECREF(name);
+    if (!scaled(delta, 1e-9, &section->value) || !scaled(start, 1e-9, &section->start_ns))
+        return 0;
+    depths[p->chunk.n_sections] = depth >= 0 && depth < 65536 ? (uint32_t)depth : 0;
+    section->parent = parent_at(p, depths, depths[p->chunk.n_sections]);
+    section->count = count >= 1 && count < 1e18 ? (uint64_t)count : 1;
+    p->chunk.n_sections++;
+    return 0;
+}
+
+static int put_memory_section(parse *p, PyObject *entry, uint32_t *depths) {
+    double delta, start;
+    PyObject *name = PyMapping_GetItemString(entry, "section_name");
+    roast_section *section = new_section(p, ROAST_SECTION_MEMORY);
+    if (section == NULL || name == NULL || keep_text(p, Py_NewRef(name), &section->name) != 0 ||
+        number_of(entry, "memory_delta_gb", 0, &delta) != 0 ||
+        number_of(entry, "memory_start_gb", 0, &start) != 0) {
+        Py_XDECREF(name);
+        return -1;
+    }
+    Py_DECREF(name);
+    if (!scaled(delta, 1e-9, &section->value) || !scaled(start, 1e-9, &section->before))
+        return 0;
+    depths[p->chunk.n_sections++] = 0;
+    return 0;
+}
+
+static int put_section_list(parse *p, PyObject *value,
+                            int (*put)(parse *, PyObject *, uint32_t *)) {
+    PyObject *list = PySequence_List(value);
+    if (list == NULL)
+        return -1;
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    uint32_t *depths = roast_alloc_zero(((size_t)n + p->chunk.n_sections + 1) * sizeof *depths);
+    int result = depths == NULL ? (PyErr_NoMemory(), -1) : 0;
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++)
+        result = put(p, PyList_GET_ITEM(list, i), depths);
+    roast_free(depths);
+    Py_DECREF(list);
+    return result;
+}
+
+/* {name: sum} of a chunk that has no list of its sections: each sum is one section. */
+static int put_sums(parse *p, PyObject *value, roast_section_kind kind, double scale) {
+    PyObject *items = PyMapping_Items(value);
+    if (items == NULL)
+        return -1;
+    int result = 0;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i);
+        double number;
+        roast_section *section = new_section(p, kind);
+        if (section == NULL || get_real(PyTuple_GET_ITEM(pair, 1), &number) != 0 ||
+            keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &section->name) != 0)
+            result = -1;
+        else if (scaled(number, scale, &section->value))
+            p->chunk.n_sections++;
+    }
+    Py_DECREF(items);
+    return result;
+}
+
+static int put_reads(parse *p, PyObject *value) {
+    PyObject *items = PyMapping_Items(value);
+    if (items == NULL)
+        return -1;
+    Py_ssize_t n = PyList_GET_SIZE(items);
+    p->reads = roast_alloc(((size_t)n + 1) * sizeof *p->reads);
+    int result = p->reads == NULL ? (PyErr_NoMemory(), -1) : 0;
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i), *entry = PyTuple_GET_ITEM(pair, 1);
+        double seconds, bytes, uncompressed, count;
+        roast_read *read = &p->reads[i];
+        if (keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &read->branch) != 0 ||
+            number_of(entry, "seconds", -1, &seconds) != 0 ||
+            number_of(entry, "bytes", -1, &bytes) != 0 ||
+            number_of(entry, "uncompressed_bytes", -1, &uncompressed) != 0 ||
+            number_of(entry, "count", -1, &count) != 0)
+            result = -1;
+        else if ((seconds < 0 ? (read->time_ns = -1, false)
+                              : !scaled(seconds, 1e-9, &read->time_ns)) ||
+                 !scaled(bytes, 1, &read->bytes) ||
+                 !scaled(uncompressed, 1, &read->uncompressed_bytes) ||
+                 !scaled(count, 1, &read->count))
+            result = (PyErr_SetString(PyExc_ValueError, "reads: a number out of range"), -1);
+    }
+    Py_DECREF(items);
+    if (result == 0) {
+        p->chunk.reads = p->reads;
+        p->chunk.n_reads = (uint32_t)n;
+        p->chunk.has_reads = true;
+    }
+    return result;
+}
+
+/* "ValueError: text" */
+static int put_error(parse *p, PyObject *value) {
+    roast_str text;
+    if (keep_text(p, Py_NewRef(value), &text) != 0)
+        return -1;
+    const char *colon = memchr(text.data, ':', text.len);
+    size_t type_len = colon != NULL ? (size_t)(colon - text.data) : text.len;
+    p->chunk.error_type = (roast_str){text.data, type_len};
+    size_t rest = type_len < text.len ? type_len + 1 : text.len;
+    if (rest < text.len && text.data[rest] == ' ')
+        rest++;
+    p->chunk.error_message = (roast_str){text.data + rest, text.len - rest};
+    return 0;
+}
+
+/* ---- file_metadata ---- */
+
+static int64_t size_or_unknown(PyObject *value) {
+    int64_t size = -1;
+    double number;
+    if (is_null(value) || get_real(value, &number) != 0 || !scaled(number, 1, &size) || size < 0)
+        size = -1;
+    PyErr_Clear();
+    return size;
+}
+
+static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
+    double total, tree, ratio;
+    roast_file file = {.tree_uncompressed_bytes = -1};
+    PyObject *name = PyMapping_GetItemString(value, "filename"), *sizes = NULL, *items = NULL;
+    roast_branch_size *branches = NULL;
+    roast_error err = {0};
+    int result = -1;
+    if (name == NULL || keep_text(p, Py_NewRef(name), &file.name) != 0 ||
+        number_of(value, "total_branches", -1, &total) != 0 ||
+        number_of(value, "total_tree_bytes", -1, &tree) != 0 ||
+        number_of(value, "compression_ratio", -1, &ratio) != 0 ||
+        !scaled(total, 1, &file.total_branches) || !scaled(tree, 1, &file.tree_bytes))
+        goto done;
+    if (ratio > 0 && tree >= 0)
+        scaled(tree / ratio, 1, &file.tree_uncompressed_bytes);
+    sizes = PyMapping_GetItemString(value, "branch_bytes");
+    PyErr_Clear();
+    items = is_null(sizes) ? PyList_New(0) : PyMapping_Items(sizes);
+    if (items == NULL)
+        goto done;
+    Py_ssize_t n = PyList_GET_SIZE(items);
+    branches = roast_alloc(((size_t)n + 1) * sizeof *branches);
+    if (branches == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i);
+        branches[i] = (roast_branch_size){.bytes = size_or_unknown(PyTuple_GET_ITEM(pair, 1)),
+                                          .uncompressed_bytes = -1};
+        if (keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &branches[i].name) != 0)
+            goto done;
+    }
+    file.branches = branches;
+    file.n_branches = (uint32_t)n;
+    if (roast_chunklog_add_file(log, &file, &err) == ROAST_OK)
+        result = 0;
+    else
+        ext_raise(&err);
+done:
+    if (result != 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "file_metadata: a number out of range");
+    roast_free(branches);
+    Py_XDECREF(name);
+    Py_XDECREF(sizes);
+    Py_XDECREF(items);
+    return result;
+}
+
+/* ---- keys ---- */
+
+/* Keys that follow from others, or are read with them. */
+static bool is_derived(const char *key) {
+    static const char *const derived[] = {"timestamp",
+                                          "mem_delta_mb",
+                                          "num_branches_accessed",
+                                          "branches_read_percent",
+                                          "bytes_read_percent",
+                                          "chunk_id",
+                                          "memory_delta_gb",
+                                          "filename",
+                                          "event_count",
+                                          "processing_time",
+                                          "memory_start_gb",
+                                          "memory_end_gb",
+                                          "custom_metrics",
+                                          "timing",
+                                          "memory",
+                                          "bytes",
+                                          "t_end",
+                                          "sections",
+                                          "memory_sections"};
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (strcmp(key, derived[i]) == 0)
+            return true;
+    return false;
+}
+
+static int put_other(parse *p, const char *key, PyObject *value, roast_chunklog *log) {
+    if (strcmp(key, "accessed_branches") == 0)
+        return put_branches(p, value);
+    if (strcmp(key, "task_key") == 0)
+        return keep_text(p, Py_NewRef(value), &p->chunk.task_key);
+    if (strcmp(key, "reads") == 0)
+        return put_reads(p, value);
+    if (strcmp(key, "error") == 0)
+        return put_error(p, value);
+    if (strcmp(key, "file_metadata") == 0)
+        return put_file_metadata(p, value, log);
+    if (strcmp(key, "pid") == 0) {
+        uint64_t had = p->chunk.have;
+        int result = put_int(p, value, &p->chunk.pid, 0);
+        p->chunk.have = had;
+        return result;
+    }
+    return 0;
+}
+
+static int put_key(parse *p, int key, PyObject *value, roast_chunklog *log) {
+    const char *name = ext_record_key_name(key);
+    if (is_null(value) || is_derived(name))
+        return 0;
+#define REAL(id, field, scale)                                                                     \
+    if (strcmp(name, #id) == 0)                                                                    \
+        return put_real(p, value, &p->chunk.field, ROAST_CHUNK_HAS(field), scale);
+#define INT(id, field)                                                                             \
+    if (strcmp(name, #id) == 0)                                                                    \
+        return put_int(p, value, &p->chunk.field, ROAST_CHUNK_HAS(field));
+#define TEXT(id, member)                                                                           \
+    if (strcmp(name, #id) == 0)                                                                    \
+        return keep_text(p, Py_NewRef(value), &p->chunk.member);
+#define OTHER(id, function)
+    EXT_RECORD_KEYS(REAL, INT, TEXT, OTHER)
+#undef REAL
+#undef INT
+#undef TEXT
+#undef OTHER
+    return put_other(p, name, value, log);
+}
+
+/* For a key that has another name: only where its own is missing. */
+static int put_alias(parse *p, PyObject *mapping, const char *key, int64_t *field, uint64_t bit,
+                     double scale) {
+    double value;
+    if (p->chunk.have & bit)
+        return 0;
+    if (number_of(mapping, key, NAN, &value) != 0)
+        return -1;
+    if (scaled(value, scale, field))
+        p->chunk.have |= bit;
+    return 0;
+}
+
+static int put_aliases(parse *p, PyObject *mapping) {
+    roast_chunk *c = &p->chunk;
+    if (put_alias(p, mapping, "processing_time", &c->duration_ns, ROAST_CHUNK_HAS(duration_ns),
+                  1e-9) != 0 ||
+        put_alias(p, mapping, "event_count", &c->num_events, ROAST_CHUNK_HAS(num_events), 1) != 0 ||
+        put_alias(p, mapping, "memory_start_gb", &c->rss_before, ROAST_CHUNK_HAS(rss_before),
+                  1e-9) != 0 ||
+        put_alias(p, mapping, "memory_end_gb", &c->rss_after, ROAST_CHUNK_HAS(rss_after), 1e-9) !=
+            0)
+        return -1;
+    const uint64_t times = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
+    double end, delta;
+    if (number_of(mapping, "t_end", NAN, &end) != 0 ||
+        number_of(mapping, "mem_delta_mb", NAN, &delta) != 0)
+        return -1;
+    if ((c->have & times) == ROAST_CHUNK_HAS(start_us) &&
+        scaled(end - (double)c->start_us * 1e-6, 1e-9, &c->duration_ns))
+        c->have |= ROAST_CHUNK_HAS(duration_ns);
+    /* A difference alone is kept as one from 0. */
+    const uint64_t ends = ROAST_CHUNK_HAS(rss_before) | ROAST_CHUNK_HAS(rss_after);
+    if (!(c->have & ends) && scaled(delta, 1e-6, &c->rss_after)) {
+        c->rss_before = 0;
+        c->have |= ends;
+    }
+    if (c->file.data == NULL) {
+        PyObject *name = PyMapping_GetItemString(mapping, "filename");
+        PyErr_Clear();
+        if (!is_null(name))
+            return keep_text(p, name, &c->file);
+        Py_XDECREF(name);
+    }
+    return 0;
+}
+
+/* The entry of a mapping, None counted as missing. A new reference; NULL without an exception: none. */
+static PyObject *entry_of(PyObject *mapping, const char *key) {
+    PyObject *value = PyMapping_GetItemString(mapping, key);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_KeyError))
+        PyErr_Clear();
+    if (value == Py_None)
+        Py_CLEAR(value);
+    return value;
+}
+
+/* Sections one by one where the chunk lists them, otherwise the sums. */
+static int put_section_family(parse *p, PyObject *mapping, const char *list_key,
+                              int (*put)(parse *, PyObject *, uint32_t *), const char *sums_key,
+                              roast_section_kind kind, double scale) {
+    PyObject *list = list_key != NULL ? entry_of(mapping, list_key) : NULL;
+    PyObject *sums = PyErr_Occurred() ? NULL : entry_of(mapping, sums_key);
+    int result = PyErr_Occurred() ? -1 : 0;
+    if (result == 0 && list != NULL && PyObject_Size(list) > 0)
+        result = put_section_list(p, list, put);
+    else if (result == 0 && sums != NULL && PyMapping_Check(sums))
+        result = put_sums(p, sums, kind, scale);
+    Py_XDECREF(list);
+    Py_XDECREF(sums);
+    return result;
+}
+
+static int put_all_sections(parse *p, PyObject *mapping) {
+    if (put_section_family(p, mapping, "sections", put_time_section, "timing", ROAST_SECTION_TIME,
+                           1e-9) != 0 ||
+        put_section_family(p, mapping, "memory_sections", put_memory_section, "memory",
+                           ROAST_SECTION_MEMORY, 1e-6) != 0 ||
+        put_section_family(p, mapping, NULL, NULL, "bytes", ROAST_SECTION_BYTES, 1) != 0)
+        return -1;
+    p->chunk.sections = p->sections;
+    return 0;
+}
+
+static int put_items(parse *p, PyObject *mapping, roast_chunklog *log) {
+    PyObject *items = PyMapping_Items(mapping);
+    if (items == NULL)
+        return -1;
+    int result = 0;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
+        PyObject *pair = PySequence_Tuple(PyList_GET_ITEM(items, i));
+        if (pair == NULL || PyTuple_GET_SIZE(pair) != 2) {
+            result = -1;
+        } else {
+            PyObject *name = PyTuple_GET_ITEM(pair, 0), *value = PyTuple_GET_ITEM(pair, 1);
+            int key = ext_record_key_of(name);
+            result = key == EXT_KEY_ABSENT
+                         ? ext_customs_add(p->state, &p->customs, ROAST_SCOPE_CHUNK, name, value)
+                         : put_key(p, key, value, log);
+        }
+        Py_XDECREF(pair);
+    }
+    Py_DECREF(items);
+    return result;
+}
+
+int ext_append_mapping(ext_state *state, roast_chunklog *log, PyObject *mapping,
+                       const roast_chunk *identity) {
+    /* A str or a list supports the mapping protocol too: only what has keys is a chunk. */
+    if (!PyDict_Check(mapping) && !PyObject_HasAttrString(mapping, "keys")) {
+        PyErr_Format(PyExc_TypeError, "a chunk is a mapping, not %s", Py_TYPE(mapping)->tp_name);
+        return -1;
+    }
+    parse p = {.state = state, .keep = PyList_New(0)};
+    int result = -1;
+    if (p.keep != NULL && put_items(&p, mapping, log) == 0 && put_aliases(&p, mapping) == 0 &&
+        put_all_sections(&p, mapping) == 0) {
+        p.chunk.customs = p.customs.items;
+        p.chunk.n_customs = p.customs.count;
+        if (identity != NULL) {
+            p.chunk.token = identity->token;
+            p.chunk.seq = identity->seq;
+        }
+        roast_error err;
+        if (roast_chunklog_append(log, &p.chunk, &err) == ROAST_OK)
+            result = 0;
+        else
+            ext_raise(&err);
+    }
+    ext_customs_release(&p.customs);
+    roast_free(p.branches);
+    roast_free(p.sections);
+    roast_free(p.reads);
+    Py_XDECREF(p.keep);
+    return result;
+}

@@ -1,0 +1,345 @@
+/* track_time, track_memory, track_bytes and BaseInstrumentationContext.
+ *
+ * What a section records goes to the chunk that this thread has open for the processor; to a plain
+ * mapping, if somebody put one into processor._roastcoffea_current_chunk; nowhere, if neither is there.
+ * A fault of ours in here is counted and never reaches the user. */
+#include "sections.h"
+
+#include "errors.h"
+#include "events.h"
+#include "open_chunk.h"
+
+#include <stddef.h>
+
+/* ---- where a section's value goes ---- */
+
+typedef struct target {
+    open_chunk *chunk; /* or */
+    PyObject *foreign; /* a mapping of somebody else's; owned */
+} target;
+
+static target find_target(ext_state *state, PyObject *processor) {
+    target found = {NULL, NULL};
+    PyObject *current = NULL;
+    if (ext_optional_attr(processor, state->str_current_chunk, &current) < 0)
+        PyErr_Clear(); /* a property of the user's that raises: as good as absent */
+    if (current == NULL || Py_TYPE(current) == state->type_current_chunk) {
+        found.chunk = open_chunk_of(processor);
+        Py_XDECREF(current);
+    } else if (current == Py_None || !PyMapping_Check(current)) {
+        Py_DECREF(current);
+    } else {
+        found.foreign = current;
+    }
+    return found;
+}
+
+/* ---- the three trackers: one object, three ways to read a number ---- */
+
+/* One use of a tracker, between enter and exit. */
+typedef struct section_use {
+    target to;
+    uint64_t serial;           /* of the chunk */
+    int32_t index;             /* of the section in the chunk; -1: not kept */
+    bool readable;             /* the number at entry could be read */
+    int64_t first;             /* the number at entry */
+    struct section_use *outer; /* the same object, entered before: on the heap */
+} section_use;
+
+typedef struct section_object {
+    PyObject_HEAD
+    ext_state *state;
+    PyObject *processor, *name, *events;
+    roast_section_kind kind;
+    int depth; /* how often it is entered right now */
+    section_use use;
+} section_object;
+
+static bool read_number(section_object *self, const open_chunk *chunk, int64_t *out) {
+    if (self->kind == ROAST_SECTION_TIME) {
+        *out = roast_mono_now().ns;
+        return true;
+    }
+    if (self->kind == ROAST_SECTION_BYTES)
+        return ext_events_bytes_read(self->state, self->events, out);
+    (void)chunk;
+    roast_probe *probe = roast_probe_this_thread();
+    roast_reading reading;
+    if (probe == NULL)
+        return false;
+    roast_probe_read(probe, ROAST_READ_STATM, &reading);
+    *out = (int64_t)reading.rss_bytes;
+    return (reading.have & ROAST_HAVE(rss_bytes)) != 0;
+}
+
+static PyObject *section_enter(PyObject *op, PyObject *unused) {
+    (void)unused;
+    section_object *self = (section_object *)op;
+    if (self->depth > 0) {
+        section_use *outer = roast_alloc(sizeof *outer);
+        if (outer == NULL) {
+            ext_count_fault("no memory for a section inside itself", NULL);
+            self->depth++; /* counted, so that the exits match; the outer use just goes on */
+            return Py_NewRef(op);
+        }
+        *outer = self->use;
+        self->use.outer = outer;
+    }
+    self->depth++;
+    section_use *use = &self->use;
+    use->to = find_target(self->state, self->processor);
+    use->index = -1;
+    open_chunk *chunk = use->to.chunk;
+    if (chunk == NULL && use->to.foreign == NULL)
+        return Py_NewRef(op);
+    if (self->kind != ROAST_SECTION_TIME)
+        use->readable = read_number(self, chunk, &use->first);
+    if (chunk != NULL) {
+        int64_t now = roast_mono_now().ns, before = 0;
+        if (self->kind == ROAST_SECTION_TIME) {
+            use->first = now;
+            use->readable = true;
+        } else {
+            before = use->first;
+        }
+        use->serial = chunk->serial;
+        if (use->readable)
+            use->index =
+                open_chunk_enter(chunk, self->name, self->kind, now - chunk->start.ns, before);
+    } else if (self->kind == ROAST_SECTION_TIME) {
+        use->readable = read_number(self, chunk, &use->first);
+    }
+    return Py_NewRef(op);
+}
+
+static void record(section_object *self, int64_t value) {
+    section_use *use = &self->use;
+    PyObject *part = open_section_part(self->state, self->kind);
+    double public_value = open_section_public_value(self->kind, value);
+    if (use->to.foreign != NULL) {
+        if (ext_add_to_mapping(use->to.foreign, part, self->name, public_value) != 0)
+            ext_count_fault("a section could not be written into the mapping that is in its place",
+                            NULL);
+        return;
+    }
+    open_chunk *chunk = open_chunk_if_alive(use->to.chunk, use->serial);
+    if (chunk == NULL || use->index < 0)
+        return;
+    open_chunk_exit(chunk, use->index, value);
+    if (chunk->mapping != NULL &&
+        ext_add_to_mapping(chunk->mapping, part, self->name, public_value) != 0)
+        ext_count_fault("a section could not be added to the current chunk", NULL);
+}
+
+static PyObject *section_exit(PyObject *op, PyObject *const *args, Py_ssize_t nargs) {
+    (void)args;
+    (void)nargs;
+    section_object *self = (section_object *)op;
+    section_use *use = &self->use;
+    if (self->depth == 0)
+        Py_RETURN_FALSE;
+    int64_t last = 0;
+    if (use->readable && (use->to.chunk != NULL || use->to.foreign != NULL) &&
+        read_number(self, use->to.chunk, &last))
+        record(self, last - use->first);
+    else if (use->index >= 0 && open_chunk_if_alive(use->to.chunk, use->serial) != NULL)
+        open_chunk_exit(use->to.chunk, use->index, 0);
+    Py_CLEAR(use->to.foreign);
+    *use = (section_use){.outer = use->outer, .index = -1};
+    if (use->outer != NULL) {
+        section_use *outer = use->outer;
+        self->use = *outer;
+        roast_free(outer);
+    }
+    self->depth--;
+    Py_RETURN_FALSE;
+}
+
+/* ---- making and unmaking ---- */
+
+/* Parameters by position, or by the names that the three dialects use. */
+static const char *const section_parameters[][3] = {
+    {"processor", "processor_self", NULL},
+    {"events", NULL, NULL},
+    {"name", "section_name", NULL},
+};
+enum { PARAMETER_PROCESSOR, PARAMETER_EVENTS, PARAMETER_NAME, PARAMETERS };
+
+static int parameter_of(PyObject *keyword) {
+    for (int i = 0; i < PARAMETERS; i++)
+        for (const char *const *name = section_parameters[i]; *name != NULL; name++)
+            if (PyUnicode_CompareWithASCIIString(keyword, *name) == 0)
+                return i;
+    return -1;
+}
+
+static int bind_arguments(const char *type, bool with_events, PyObject *const *args,
+                          Py_ssize_t nargs, PyObject *kwnames, PyObject *bound[PARAMETERS]) {
+    int order[PARAMETERS], expected = 0;
+    for (int i = 0; i < PARAMETERS; i++) {
+        bound[i] = NULL;
+        if (i != PARAMETER_EVENTS || with_events)
+            order[expected++] = i;
+    }
+    if (nargs > expected) {
+        PyErr_Format(PyExc_TypeError, "%s() takes %d arguments (%zd given)", type, expected, nargs);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        bound[order[i]] = args[i];
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *keyword = PyTuple_GET_ITEM(kwnames, i);
+        int parameter = parameter_of(keyword);
+        if (parameter < 0 || (parameter == PARAMETER_EVENTS && !with_events) ||
+            bound[parameter] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected or repeated argument '%U'", type,
+                         keyword);
+            return -1;
+        }
+        bound[parameter] = args[nargs + i];
+    }
+    for (int i = 0; i < expected; i++)
+        if (bound[order[i]] == NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() is missing the argument '%s'", type,
+                         section_parameters[order[i]][0]);
+            return -1;
+        }
+    return 0;
+}
+
+static PyObject *make_section(PyTypeObject *type, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames) {
+    ext_state *state = ext_state_of_final(type);
+    roast_section_kind kind = type == state->type_time_section     ? ROAST_SECTION_TIME
+                              : type == state->type_memory_section ? ROAST_SECTION_MEMORY
+                                                                   : ROAST_SECTION_BYTES;
+    PyObject *bound[PARAMETERS];
+    if (kwnames == NULL && nargs == 2 && kind != ROAST_SECTION_BYTES) {
+        bound[PARAMETER_PROCESSOR] = args[0];
+        bound[PARAMETER_EVENTS] = NULL;
+        bound[PARAMETER_NAME] = args[1];
+    } else if (bind_arguments(strrchr(type->tp_name, '.') + 1, kind == ROAST_SECTION_BYTES, args,
+                              nargs, kwnames, bound) != 0) {
+        return NULL;
+    }
+    PyObject *name = bound[PARAMETER_NAME];
+    name = PyUnicode_CheckExact(name) ? Py_NewRef(name) : PyObject_Str(name);
+    if (name == NULL)
+        return NULL;
+    section_object *self = PyObject_GC_New(section_object, type);
+    if (self == NULL) {
+        Py_DECREF(name);
+        return NULL;
+    }
+    self->state = state;
+    self->processor = Py_NewRef(bound[PARAMETER_PROCESSOR]);
+    self->events = Py_XNewRef(bound[PARAMETER_EVENTS]);
+    self->name = name;
+    self->kind = kind;
+    self->depth = 0;
+    self->use = (section_use){.index = -1};
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
+}
+
+static PyObject *section_vectorcall(PyObject *type, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames) {
+    return make_section((PyTypeObject *)type, args, PyVectorcall_NARGS(nargsf), kwnames);
+}
+
+/* Only reached through type.__new__, which no hot path uses. */
+static PyObject *section_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) {
+        PyErr_SetString(PyExc_TypeError, "call the type itself to pass arguments by name");
+        return NULL;
+    }
+    return make_section(type, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), NULL);
+}
+
+static int section_traverse(PyObject *op, visitproc visit, void *arg) {
+    section_object *self = (section_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->processor);
+    Py_VISIT(self->events);
+    Py_VISIT(self->use.to.foreign);
+    for (section_use *use = self->use.outer; use != NULL; use = use->outer)
+        Py_VISIT(use->to.foreign);
+    return 0;
+}
+
+static int section_clear(PyObject *op) {
+    section_object *self = (section_object *)op;
+    Py_CLEAR(self->processor);
+    Py_CLEAR(self->events);
+    Py_CLEAR(self->use.to.foreign);
+    return 0;
+}
+
+static void section_dealloc(PyObject *op) {
+    section_object *self = (section_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    section_clear(op);
+    while (self->use.outer != NULL) {
+        section_use *outer = self->use.outer;
+        self->use.outer = outer->outer;
+        Py_XDECREF(outer->to.foreign);
+        roast_free(outer);
+    }
+    Py_XDECREF(self->name);
+    PyObject_GC_Del(op);
+    Py_DECREF(type);
+}
+
+static PyMethodDef section_methods[] = {
+    {"__enter__", section_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))section_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+#define SECTION_SPEC(id, name, text)                                                               \
+    static PyType_Slot id##_slots[] = {                                                            \
+        {Py_tp_doc, (void *)text},                                                                 \
+        {Py_tp_new, section_new},                                                                  \
+        {Py_tp_dealloc, section_dealloc},                                                          \
+        {Py_tp_traverse, section_traverse},                                                        \
+        {Py_tp_clear, section_clear},                                                              \
+        {Py_tp_methods, section_methods},                                                          \
+        {0, NULL},                                                                                 \
+    };                                                                                             \
+    PyType_Spec ext_spec_##id = {                                                                  \
+        "roastcoffea._core." name, sizeof(section_object), 0,                                      \
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, id##_slots}
+
+SECTION_SPEC(time_section, "track_time",
+             "track_time(processor, name)\n--\n\n"
+             "Context manager: the time spent in a part of process(), under `name`.");
+SECTION_SPEC(memory_section, "track_memory",
+             "track_memory(processor, name)\n--\n\n"
+             "Context manager: the change of resident memory over a part of process().");
+SECTION_SPEC(bytes_section, "track_bytes",
+             "track_bytes(processor, events, name)\n--\n\n"
+             "Context manager: the bytes requested from the file over a part of process().");
+
+void ext_sections_ready(ext_state *state) {
+    state->type_time_section->tp_vectorcall = section_vectorcall;
+    state->type_memory_section->tp_vectorcall = section_vectorcall;
+    state->type_bytes_section->tp_vectorcall = section_vectorcall;
+}
+
+PyObject *ext_process_memory(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    roast_probe *probe = roast_probe_this_thread();
+    roast_reading reading = {0};
+    if (probe != NULL)
+        roast_probe_read(probe, ROAST_READ_STATM | ROAST_READ_PEAK, &reading);
+    /* Without /proc only the peak is known; better than nothing for a caller who wants one number. */
+    if (!(reading.have & ROAST_HAVE(rss_bytes)))
+        reading.rss_bytes = reading.peak_rss_bytes;
+    if (!(reading.have & (ROAST_HAVE(rss_bytes) | ROAST_HAVE(peak_rss_bytes)))) {
+        PyErr_SetString(PyExc_OSError, "the memory of this process cannot be read");
+        return NULL;
+    }
+    return PyFloat_FromDouble((double)reading.rss_bytes * 1e-6);
+}

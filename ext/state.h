@@ -1,0 +1,98 @@
+/* What the module keeps: one list for the interned names, one for the types. */
+#ifndef ROAST_EXT_STATE_H
+#define ROAST_EXT_STATE_H
+
+#include "compat.h"
+
+/* Names that are looked up on users' objects, once made into Python strings. */
+#define EXT_NAMES(X)                                                                               \
+    X(collect, "_roastcoffea_collect_metrics")                                                     \
+    X(current_chunk, "_roastcoffea_current_chunk")                                                 \
+    X(chunk_metrics, "_chunk_metrics")                                                             \
+    X(output_key, "__roastcoffea_metrics__")                                                       \
+    X(metadata, "metadata")                                                                        \
+    X(attrs, "attrs")                                                                              \
+    X(events_factory, "@events_factory")                                                           \
+    X(file_handle, "file_handle")                                                                  \
+    X(access_log, "access_log")                                                                    \
+    X(branch, "branch")                                                                            \
+    X(file, "file")                                                                                \
+    X(source, "source")                                                                            \
+    X(num_requested_bytes, "num_requested_bytes")                                                  \
+    X(num_requests, "num_requests")                                                                \
+    X(dataset, "dataset")                                                                          \
+    X(filename, "filename")                                                                        \
+    X(treename, "treename")                                                                        \
+    X(entrystart, "entrystart")                                                                    \
+    X(entrystop, "entrystop")                                                                      \
+    X(fileuuid, "fileuuid")                                                                        \
+    X(timing, "timing")                                                                            \
+    X(memory, "memory")                                                                            \
+    X(bytes, "bytes")                                                                              \
+    X(custom_metrics, "custom_metrics")                                                            \
+    X(error, "error")                                                                              \
+    X(distributed_worker, "distributed.worker")                                                    \
+    X(thread_state, "thread_state")                                                                \
+    X(start_time, "start_time")                                                                    \
+    X(key, "key")                                                                                  \
+    X(execution_state, "execution_state")                                                          \
+    X(worker, "worker")                                                                            \
+    X(address, "address")                                                                          \
+    X(module, "__module__")                                                                        \
+    X(qualname, "__qualname__")                                                                    \
+    X(name, "__name__")                                                                            \
+    X(doc, "__doc__")                                                                              \
+    X(wrapped, "__wrapped__")                                                                      \
+    X(dict, "__dict__")                                                                            \
+    X(main, "__main__")                                                                            \
+    X(events, "events")                                                                            \
+    X(dumps, "dumps")                                                                              \
+    X(loads, "loads")
+
+/* Types of the module: name in C, its spec (defined in the file of the type), name in Python. */
+#define EXT_TYPES(X)                                                                               \
+    X(chunk_log, "ChunkLog")                                                                       \
+    X(chunk_record, "ChunkRecord")                                                                 \
+    X(current_chunk, "CurrentChunk")                                                               \
+    X(tracked, "track_metrics")                                                                    \
+    X(time_section, "track_time")                                                                  \
+    X(memory_section, "track_memory")                                                              \
+    X(bytes_section, "track_bytes")                                                                \
+    X(instrumentation, "BaseInstrumentationContext")
+
+typedef struct ext_state {
+#define X(id, text) PyObject *str_##id;
+    EXT_NAMES(X)
+#undef X
+#define X(id, text) PyTypeObject *type_##id;
+    EXT_TYPES(X)
+#undef X
+    PyObject *mutable_mapping; /* collections.abc.MutableMapping */
+    PyObject *json_dumps, *json_loads;
+    PyObject *pickle_dumps, *pickle_loads;
+    PyObject *host; /* this machine's name, as bytes */
+} ext_state;
+
+extern struct PyModuleDef ext_module_def;
+
+#define X(id, text) extern PyType_Spec ext_spec_##id;
+EXT_TYPES(X)
+#undef X
+
+/* The state behind a module object. */
+static inline ext_state *ext_state_of_module(PyObject *module) {
+    return (ext_state *)PyModule_GetState(module);
+}
+
+/* The state behind a type of ours that users cannot derive from. */
+static inline ext_state *ext_state_of_final(PyTypeObject *type) {
+    return (ext_state *)PyType_GetModuleState(type);
+}
+
+/* The state behind any type of ours or of a class derived from it. NULL with an exception set. */
+static inline ext_state *ext_state_of_type(PyTypeObject *type) {
+    PyObject *module = PyType_GetModuleByDef(type, &ext_module_def);
+    return module == NULL ? NULL : ext_state_of_module(module);
+}
+
+#endif

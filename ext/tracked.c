@@ -1,0 +1,471 @@
+/* track_metrics: the decorator of process().
+ *
+ * Switched off it is one attribute look-up. Switched on it opens a chunk, calls process(), and leaves one
+ * record in the output and one on the processor. A fault of ours is counted; the user's result or
+ * exception goes through unchanged. */
+#include "chunk_log.h"
+#include "current_chunk.h"
+#include "errors.h"
+#include "events.h"
+#include "open_chunk.h"
+#include "values.h"
+
+#include <stddef.h>
+#include <structmember.h>
+#include <unistd.h>
+
+typedef struct tracked_object {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    ext_state *state;
+    PyObject *function;
+    PyObject *dict;
+} tracked_object;
+
+/* ---- the record ---- */
+
+static uint64_t next_chunk = 1; /* of this process; under the GIL */
+
+static roast_section *sections_of(const open_chunk *open) {
+    roast_section *sections = roast_alloc((open->n_sections + 1) * sizeof *sections);
+    for (size_t i = 0; sections != NULL && i < open->n_sections; i++) {
+        const open_section *from = &open->sections[i];
+        Py_ssize_t len = 0;
+        const char *name = PyUnicode_AsUTF8AndSize(from->name, &len);
+        if (name == NULL) { /* lone surrogates: a name that no encoding has */
+            PyErr_Clear();
+            name = "?";
+            len = 1;
+        }
+        sections[i] = (roast_section){.name = {name, (size_t)len},
+                                      .kind = from->kind,
+                                      .parent = from->parent,
+                                      .count = (uint64_t)from->count,
+                                      .start_ns = from->start_ns,
+                                      .value = from->value,
+                                      .before = from->before};
+    }
+    return sections;
+}
+
+/* The sum of a section's uses, as the dict shows it; false: no such section. */
+static bool section_sum(const open_chunk *open, roast_section_kind kind, PyObject *name,
+                        double *out) {
+    bool found = false;
+    *out = 0;
+    for (size_t i = 0; i < open->n_sections; i++) {
+        const open_section *section = &open->sections[i];
+        if (section->kind != kind || !PyUnicode_Check(name) ||
+            PyUnicode_Compare(section->name, name) != 0)
+            continue;
+        *out += open_section_public_value(kind, section->value);
+        found = true;
+    }
+    return found;
+}
+
+/* What the user wrote into "timing", "memory" or "bytes" by hand. */
+static int part_customs(ext_state *state, const open_chunk *open, PyObject *part,
+                        roast_section_kind kind, roast_custom_scope scope, ext_customs *out) {
+    if (!PyDict_Check(part))
+        return ext_customs_add(state, out, ROAST_SCOPE_CHUNK, open_section_part(state, kind), part);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(part, &at, &key, &value)) {
+        double sum, seen = PyNumber_Check(value) ? PyFloat_AsDouble(value) : 0;
+        PyErr_Clear();
+        /* Sums of many uses differ in the last digits with the order of adding. */
+        if (section_sum(open, kind, key, &sum) && seen - sum <= 1e-9 && sum - seen <= 1e-9)
+            continue;
+        if (ext_customs_add(state, out, scope, key, value) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int collect_customs(ext_state *state, const open_chunk *open, ext_customs *out) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (open->mapping != NULL && PyDict_Next(open->mapping, &at, &key, &value)) {
+        int failed;
+        if (PyObject_RichCompareBool(key, state->str_timing, Py_EQ) == 1)
+            failed = part_customs(state, open, value, ROAST_SECTION_TIME, ROAST_SCOPE_TIMING, out);
+        else if (PyObject_RichCompareBool(key, state->str_memory, Py_EQ) == 1)
+            failed =
+                part_customs(state, open, value, ROAST_SECTION_MEMORY, ROAST_SCOPE_MEMORY, out);
+        else if (PyObject_RichCompareBool(key, state->str_bytes, Py_EQ) == 1)
+            failed = part_customs(state, open, value, ROAST_SECTION_BYTES, ROAST_SCOPE_BYTES, out);
+        else
+            failed = ext_customs_add(state, out, ROAST_SCOPE_CHUNK, key, value);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* A log of this one chunk; NULL: a fault was counted. */
+static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *chunk) {
+    roast_chunklog *log = NULL;
+    roast_error err = {0};
+    ext_customs customs = {0};
+    PyObject *result = NULL;
+    roast_section *sections = sections_of(open);
+    if (open->mapping != NULL && collect_customs(state, open, &customs) != 0)
+        ext_count_fault("a value of the current chunk could not be kept", NULL);
+    chunk->faults = (int64_t)ext_take_new_faults();
+    if (chunk->faults > 0)
+        chunk->have |= ROAST_CHUNK_HAS(faults);
+    chunk->token = roast_process_token();
+    chunk->seq = next_chunk++;
+    chunk->pid = getpid();
+    chunk->host =
+        (roast_str){PyBytes_AS_STRING(state->host), (size_t)PyBytes_GET_SIZE(state->host)};
+    chunk->customs = customs.items;
+    chunk->n_customs = customs.count;
+    chunk->sections = sections;
+    chunk->n_sections = sections != NULL ? (uint32_t)open->n_sections : 0;
+    if (sections != NULL && roast_chunklog_new(&log, &err) == ROAST_OK &&
+        roast_chunklog_append(log, chunk, &err) == ROAST_OK) {
+        result = ext_chunk_log_new(state, log);
+        log = NULL;
+    }
+    if (result == NULL)
+        ext_count_fault("a chunk could not be recorded", &err);
+    roast_chunklog_free(log);
+    roast_free(sections);
+    ext_customs_release(&customs);
+    return result;
+}
+
+/* ---- where it goes ---- */
+
+/* The output's list of chunks, if it has one; else the new one. */
+static int put_into_output(ext_state *state, PyObject *output, PyObject *log) {
+    int is_mapping = PyDict_Check(output);
+    if (!is_mapping)
+        is_mapping = PyObject_IsInstance(output, state->mutable_mapping);
+    if (is_mapping <= 0)
+        return is_mapping;
+    PyObject *there = NULL, *both = NULL;
+    if (PyDict_Check(output)) {
+        there = Py_XNewRef(PyDict_GetItemWithError(output, state->str_output_key));
+        if (there == NULL && PyErr_Occurred())
+            return -1;
+    } else if (PyMapping_HasKey(output, state->str_output_key)) {
+        there = PyObject_GetItem(output, state->str_output_key);
+        if (there == NULL)
+            return -1;
+    }
+    if (there != NULL && PyList_Check(there)) {
+        both = PyNumber_Add(there, log);
+        if (both == NULL) {
+            Py_DECREF(there);
+            return -1;
+        }
+        log = both;
+    }
+    int result = PyDict_CheckExact(output) ? PyDict_SetItem(output, state->str_output_key, log)
+                                           : PyObject_SetItem(output, state->str_output_key, log);
+    Py_XDECREF(there);
+    Py_XDECREF(both);
+    return result;
+}
+
+/* processor._chunk_metrics: all that this very instance has seen. */
+static int put_onto_processor(ext_state *state, PyObject *processor, PyObject *log) {
+    PyObject *there = NULL;
+    if (ext_optional_attr(processor, state->str_chunk_metrics, &there) < 0)
+        return -1;
+    int result;
+    if (there != NULL && PyList_Check(there)) {
+        PyObject *same = PyNumber_InPlaceAdd(there, log);
+        result = same != NULL ? 0 : -1;
+        Py_XDECREF(same);
+    } else {
+        PyObject *copy = PyObject_CallMethod(log, "copy", NULL);
+        result = copy != NULL ? PyObject_SetAttr(processor, state->str_chunk_metrics, copy) : -1;
+        Py_XDECREF(copy);
+        /* A processor that takes no attributes: the output has the record all the same. */
+        if (result != 0 && (PyErr_ExceptionMatches(PyExc_AttributeError) ||
+                            PyErr_ExceptionMatches(PyExc_TypeError))) {
+            PyErr_Clear();
+            result = 0;
+        }
+    }
+    Py_XDECREF(there);
+    return result;
+}
+
+static void put_exception(PyObject *exception, ext_holder *holder, roast_chunk *chunk) {
+    chunk->error_type = roast_str_of(Py_TYPE(exception)->tp_name);
+    chunk->error_message = roast_str_of("");
+    PyObject *text = PyObject_Str(exception);
+    if (text == NULL)
+        PyErr_Clear(); /* an exception of the user's whose text cannot be had */
+    roast_str message = ext_hold_text(holder, text);
+    if (message.data != NULL)
+        chunk->error_message = message;
+}
+
+/* ---- the call ---- */
+
+typedef struct call {
+    ext_state *state;
+    PyObject *processor, *events;
+    open_chunk *open;
+    roast_chunk chunk;
+    ext_holder holder;
+} call;
+
+static void begin_call(call *c) {
+    c->open = open_chunk_begin(c->processor);
+    if (c->open == NULL)
+        return;
+    ext_current_chunk_attach(c->state, c->processor);
+    ext_events_before(c->state, c->events, c->open->start_utc, &c->holder, &c->chunk);
+    /* What it took us to get here is not the user's time. */
+    c->open->start_utc = roast_utc_now();
+    c->open->start = roast_mono_now();
+}
+
+static void end_call(call *c, PyObject *result) {
+    if (c->open == NULL)
+        return;
+    open_chunk_measure(c->open, &c->chunk);
+    PyObject *exception = result == NULL ? ext_take_exception() : NULL;
+    if (exception != NULL)
+        put_exception(exception, &c->holder, &c->chunk);
+    ext_events_after(c->state, c->events, &c->holder, &c->chunk);
+    PyObject *log = one_chunk_log(c->state, c->open, &c->chunk);
+    open_chunk_end(c->open);
+    ext_current_chunk_detach(c->state, c->processor);
+    if (log != NULL) {
+        if (put_onto_processor(c->state, c->processor, log) != 0)
+            ext_count_fault("the chunk could not be kept on the processor", NULL);
+        if (result != NULL && put_into_output(c->state, result, log) != 0)
+            ext_count_fault("the chunk could not be put into the output", NULL);
+        Py_DECREF(log);
+    }
+    ext_holder_release(&c->holder);
+    ext_restore_exception(exception);
+}
+
+/* process(events): a plain function; process(self, events): a method. */
+static void bind_call(tracked_object *self, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames, call *c) {
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(kwnames, i), self->state->str_events) == 0)
+            c->events = args[nargs + i];
+    bool method = nargs >= 2 || (nargs == 1 && c->events != NULL);
+    c->processor = method ? args[0] : (PyObject *)self;
+    if (c->events == NULL && nargs > 0)
+        c->events = args[method ? 1 : 0];
+}
+
+static PyObject *tracked_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames) {
+    tracked_object *self = (tracked_object *)op;
+    ext_state *state = self->state;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *flag = NULL, *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
+    if (ext_optional_attr(processor, state->str_collect, &flag) < 0)
+        PyErr_Clear();
+    bool on = flag == Py_True;
+    if (flag != NULL && !on && flag != Py_False && flag != Py_None) {
+        int truth = PyObject_IsTrue(flag);
+        if (truth < 0)
+            PyErr_Clear();
+        on = truth > 0;
+    }
+    Py_XDECREF(flag);
+    if (!on)
+        return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    call c = {.state = state};
+    bind_call(self, args, nargs, kwnames, &c);
+    begin_call(&c);
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    end_call(&c, result);
+    return result;
+}
+
+/* ---- the object: behaves like the function that it wraps ---- */
+
+static int copy_attribute(tracked_object *self, PyObject *name) {
+    PyObject *value = NULL;
+    if (ext_optional_attr(self->function, name, &value) < 0)
+        return -1;
+    int result = value != NULL ? PyDict_SetItem(self->dict, name, value) : 0;
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *tracked_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"func", NULL};
+    PyObject *function;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:track_metrics", keywords, &function))
+        return NULL;
+    if (!PyCallable_Check(function)) {
+        PyErr_Format(PyExc_TypeError,
+                     "track_metrics decorates process(): a function is expected, not %s",
+                     Py_TYPE(function)->tp_name);
+        return NULL;
+    }
+    tracked_object *self = PyObject_GC_New(tracked_object, type);
+    if (self == NULL)
+        return NULL;
+    self->vectorcall = tracked_vectorcall;
+    self->state = ext_state_of_final(type);
+    self->function = Py_NewRef(function);
+    self->dict = PyDict_New();
+    PyObject_GC_Track(self);
+    PyObject *inner = NULL;
+    if (self->dict == NULL || ext_optional_attr(function, self->state->str_dict, &inner) < 0 ||
+        (inner != NULL && PyDict_Check(inner) && PyDict_Update(self->dict, inner) != 0) ||
+        copy_attribute(self, self->state->str_module) != 0 ||
+        copy_attribute(self, self->state->str_name) != 0 ||
+        copy_attribute(self, self->state->str_qualname) != 0 ||
+        copy_attribute(self, self->state->str_doc) != 0 ||
+        PyDict_SetItem(self->dict, self->state->str_wrapped, function) != 0) {
+        Py_XDECREF(inner);
+        Py_DECREF(self);
+        return NULL;
+    }
+    Py_XDECREF(inner);
+    return (PyObject *)self;
+}
+
+static PyObject *tracked_get(PyObject *op, PyObject *instance, PyObject *owner) {
+    (void)owner;
+    if (instance == NULL || instance == Py_None)
+        return Py_NewRef(op);
+    return PyMethod_New(op, instance);
+}
+
+static PyObject *tracked_repr(PyObject *op) {
+    return PyUnicode_FromFormat("<track_metrics of %R>", ((tracked_object *)op)->function);
+}
+
+/* What `module.qualname` leads to is this very object. */
+static bool is_reachable(tracked_object *self, PyObject *module_name, PyObject *qualname) {
+    PyObject *object = PyImport_GetModule(module_name);
+    PyObject *dot = PyUnicode_FromString(".");
+    PyObject *parts = object != NULL && dot != NULL ? PyUnicode_Split(qualname, dot, -1) : NULL;
+    Py_XDECREF(dot);
+    for (Py_ssize_t i = 0; parts != NULL && object != NULL && i < PyList_GET_SIZE(parts); i++) {
+        PyObject *next = NULL;
+        if (ext_optional_attr(object, PyList_GET_ITEM(parts, i), &next) < 0)
+            PyErr_Clear();
+        Py_SETREF(object, next);
+    }
+    PyErr_Clear();
+    bool same = parts != NULL && object == (PyObject *)self;
+    Py_XDECREF(parts);
+    Py_XDECREF(object);
+    return same;
+}
+
+/* cloudpickle.register_pickle_by_value(module) was called for it. */
+static bool is_sent_by_value(PyObject *module_name) {
+    PyObject *name = PyUnicode_FromString("cloudpickle");
+    PyObject *cloudpickle = name != NULL ? PyImport_GetModule(name) : NULL;
+    PyObject *registry =
+        cloudpickle != NULL
+            ? PyObject_CallMethod(cloudpickle, "list_registry_pickle_by_value", NULL)
+            : NULL;
+    int found = registry != NULL ? PySequence_Contains(registry, module_name) : 0;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    Py_XDECREF(cloudpickle);
+    Py_XDECREF(registry);
+    return found == 1;
+}
+
+/* Like a function: by name where another process can import it, by value otherwise. What __main__ holds
+ * is never importable elsewhere. */
+static PyObject *tracked_reduce(PyObject *op, PyObject *unused) {
+    (void)unused;
+    tracked_object *self = (tracked_object *)op;
+    PyObject *module = PyDict_GetItemWithError(self->dict, self->state->str_module);
+    PyObject *qualname = PyDict_GetItemWithError(self->dict, self->state->str_qualname);
+    if (module != NULL && qualname != NULL && PyUnicode_Check(module) &&
+        PyUnicode_Check(qualname) && PyUnicode_Compare(module, self->state->str_main) != 0 &&
+        is_reachable(self, module, qualname) && !is_sent_by_value(module))
+        return Py_NewRef(qualname);
+    PyErr_Clear();
+    PyObject *state = PyDict_Copy(self->dict);
+    if (state == NULL || PyDict_DelItem(state, self->state->str_wrapped) != 0) {
+        Py_XDECREF(state);
+        return NULL;
+    }
+    return Py_BuildValue("(O(O)N)", Py_TYPE(op), self->function, state);
+}
+
+static PyObject *tracked_setstate(PyObject *op, PyObject *state) {
+    tracked_object *self = (tracked_object *)op;
+    if (PyDict_Check(state) && PyDict_Update(self->dict, state) != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int tracked_traverse(PyObject *op, visitproc visit, void *arg) {
+    tracked_object *self = (tracked_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->function);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int tracked_clear(PyObject *op) {
+    tracked_object *self = (tracked_object *)op;
+    Py_CLEAR(self->function);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void tracked_dealloc(PyObject *op) {
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    tracked_clear(op);
+    PyObject_GC_Del(op);
+    Py_DECREF(type);
+}
+
+static PyMethodDef tracked_methods[] = {
+    {"__reduce__", tracked_reduce, METH_NOARGS, NULL},
+    {"__setstate__", tracked_setstate, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef tracked_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(tracked_object, dict), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(tracked_object, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef tracked_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot tracked_slots[] = {
+    {Py_tp_doc, (void *)"track_metrics(func)\n--\n\n"
+                        "Decorator of process(): measures each chunk while a MetricsCollector is "
+                        "open, and does nothing otherwise."},
+    {Py_tp_new, tracked_new},
+    {Py_tp_dealloc, tracked_dealloc},
+    {Py_tp_traverse, tracked_traverse},
+    {Py_tp_clear, tracked_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, tracked_get},
+    {Py_tp_repr, tracked_repr},
+    {Py_tp_methods, tracked_methods},
+    {Py_tp_members, tracked_members},
+    {Py_tp_getset, tracked_getset},
+    {0, NULL},
+};
+
+PyType_Spec ext_spec_tracked = {"roastcoffea._core.track_metrics", sizeof(tracked_object), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                    Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                                    Py_TPFLAGS_IMMUTABLETYPE,
+                                tracked_slots};

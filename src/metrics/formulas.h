@@ -1,0 +1,72 @@
+/* What the families of formulas share: the values, and the walk over the chunks. */
+#ifndef ROAST_METRICS_FORMULAS_H
+#define ROAST_METRICS_FORMULAS_H
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "metrics/catalogue.h"
+
+struct roast_metrics {
+    roast_value values[ROAST_M_COUNT]; /* of scalars; zeroed is "not measured" */
+    roast_arena arena;                 /* the rows below and their names */
+    roast_dataset_row *datasets;
+    roast_section_row *sections;
+    roast_file_row *files;
+    uint32_t n_datasets, n_sections, n_files;
+};
+
+static inline void roast_put(roast_metrics *metrics, uint32_t row, roast_value value) {
+    metrics->values[row] = value;
+}
+
+/* A rate over zero time is 0, and a share of nothing too. */
+static inline double roast_ratio(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+/* part × times / whole / unit, in that order; not measured where part or whole is not. */
+roast_value roast_value_ratio(roast_value part, roast_value whole, double times, double unit);
+roast_value roast_value_product(roast_value a, roast_value b);
+/* A number that is rounded to a whole one, kept within the type. */
+roast_value roast_value_rounded(double value);
+
+/* Sums that stay at the end of the type instead of wrapping. */
+static inline int64_t roast_add_i64(int64_t a, int64_t b) {
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+static inline uint64_t roast_add_u64(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+roast_status roast_metrics_no_memory(roast_error *err);
+/* A table of `count` rows in the arena; never NULL on success. */
+roast_status roast_metrics_table(roast_metrics *metrics, size_t count, size_t size, void **rows);
+
+/* The chunks are walked once for all that is computed from them: each consumer is begun, gets every
+ * chunk, and puts its results into the metrics at the end. */
+typedef struct roast_chunk_totals roast_chunk_totals; /* chunks.c */
+roast_status roast_chunk_totals_new(roast_chunk_totals **out);
+void roast_chunk_totals_free(roast_chunk_totals *totals);
+roast_status roast_chunk_totals_add(roast_chunk_totals *totals, const roast_chunklog *log,
+                                    const roast_chunk *chunk);
+roast_status roast_chunk_totals_finish(roast_chunk_totals *totals, roast_metrics *metrics);
+
+typedef struct roast_section_totals roast_section_totals; /* sections.c */
+roast_status roast_section_totals_new(roast_section_totals **out);
+void roast_section_totals_free(roast_section_totals *totals);
+roast_status roast_section_totals_add(roast_section_totals *totals, const roast_chunklog *log,
+                                      const roast_chunk *chunk);
+roast_status roast_section_totals_finish(roast_section_totals *totals, roast_metrics *metrics);
+
+typedef struct roast_file_totals roast_file_totals; /* files.c */
+roast_status roast_file_totals_new(const roast_run *run, roast_file_totals **out);
+void roast_file_totals_free(roast_file_totals *totals);
+roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunklog *log,
+                                   const roast_chunk *chunk);
+roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *metrics);
+
+#endif

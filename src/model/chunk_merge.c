@@ -1,0 +1,250 @@
+/* Merging chunk logs: the references at the front of a row are translated, the rest is copied. */
+#include "model/chunklog_internal.h"
+
+#include "base/varint.h"
+
+/* ---- rows ---- */
+
+typedef struct row_view {
+    uint32_t ref[ROAST_ROW_REFS];
+    const uint8_t *rest, *end; /* seq, ... */
+} row_view;
+
+static bool view_row(const roast_chunklog *log, size_t offset, row_view *out) {
+    const uint8_t *at;
+    if (!roast_row_at(log, offset, &at, &out->end))
+        return false;
+    for (int i = 0; i < ROAST_ROW_REFS; i++) {
+        uint64_t ref;
+        if (!roast_get_varint(&at, out->end, &ref))
+            return false;
+        out->ref[i] = (uint32_t)ref;
+    }
+    out->rest = at;
+    return at < out->end;
+}
+
+/* Appends the row of `from` that `row` shows; `from` may be `into`. Gives where the next one
+ * begins. */
+static roast_status copy_row(roast_chunklog *into, const roast_chunklog *from, const row_view *row,
+                             const uint32_t *map, size_t *next) {
+    size_t rest = (size_t)(row->rest - from->rows.data), rest_len = (size_t)(row->end - row->rest);
+    *next = rest + rest_len;
+    ROAST_TRY(
+        roast_row_reserve(into, ROAST_VARINT_MAX + ROAST_ROW_REFS * ROAST_REF_MAX + rest_len));
+    uint8_t refs[ROAST_ROW_REFS * ROAST_REF_MAX], *refs_end = refs;
+    for (int i = 0; i < ROAST_ROW_REFS; i++)
+        refs_end = roast_put_varint(refs_end, row->ref[i] == 0 ? 0 : map[row->ref[i] - 1]);
+    size_t refs_len = (size_t)(refs_end - refs);
+    uint8_t *start = into->rows.data + into->rows.len;
+    uint8_t *to = roast_put_varint(start, refs_len + rest_len);
+    memcpy(to, refs, refs_len);
+    /* From the offset: making room may have moved the rows, if both logs are one. */
+    memcpy(to + refs_len, from->rows.data + rest, rest_len);
+    roast_row_commit(into, (size_t)(to + refs_len + rest_len - start));
+    return ROAST_OK;
+}
+
+/* Makes every entry of `from` known in `into`; map[number] is the reference there. */
+static roast_status map_entries(roast_chunklog *into, const roast_chunklog *from, uint32_t **out) {
+    uint32_t count = from->entries.count;
+    uint32_t *map = roast_alloc(((size_t)count + 1) * sizeof *map);
+    if (map == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t id = 0; id < count; id++) {
+        roast_status status = ROAST_OK;
+        if (into == from)
+            map[id] = id + 1;
+        else
+            status = roast_entry_translate(into, from, id, map);
+        if (status != ROAST_OK) {
+            roast_free(map);
+            return status;
+        }
+    }
+    *out = map;
+    return ROAST_OK;
+}
+
+/* ---- identities ---- */
+
+static roast_identity row_identity(const roast_chunklog *log, const row_view *row) {
+    roast_identity identity = {0, 0};
+    uint32_t origin = row->ref[ROAST_REF_ORIGIN];
+    if (origin == 0)
+        return identity;
+    const uint8_t *token = (const uint8_t *)roast_entry_payload(log, origin).data;
+    for (int byte = ROAST_TOKEN_BYTES - 1; byte >= 0; byte--)
+        identity.token = identity.token << 8 | token[byte];
+    const uint8_t *seq = row->rest;
+    roast_get_varint(&seq, row->end, &identity.seq);
+    return identity;
+}
+
+static uint64_t identity_slot(const roast_chunklog *log, roast_identity identity) {
+    uint64_t mask = log->identity_slots - 1, slot = roast_hash(&identity, sizeof identity) & mask;
+    while (log->identities[slot].token != 0 && (log->identities[slot].token != identity.token ||
+                                                log->identities[slot].seq != identity.seq))
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* A set that is at most half full with `extra` more. */
+static roast_status identity_room(roast_chunklog *log, uint64_t extra) {
+    uint64_t wanted = 64, used = log->identity_count + extra;
+    if (used < extra || used > SIZE_MAX / 8 / sizeof *log->identities)
+        return ROAST_ENOMEM;
+    while (wanted / 2 < used)
+        wanted *= 2;
+    if (wanted <= log->identity_slots)
+        return ROAST_OK;
+    roast_identity *old = log->identities;
+    roast_identity *slots = roast_alloc_zero((size_t)wanted * sizeof *slots);
+    if (slots == NULL)
+        return ROAST_ENOMEM;
+    uint64_t old_slots = log->identity_slots;
+    log->identities = slots;
+    log->identity_slots = wanted;
+    for (uint64_t i = 0; i < old_slots; i++)
+        if (old[i].token != 0)
+            slots[identity_slot(log, old[i])] = old[i];
+    roast_free(old);
+    return ROAST_OK;
+}
+
+/* false: it was there already. A record without a token has no identity and is always new. */
+static bool identity_add(roast_chunklog *log, roast_identity identity) {
+    if (identity.token == 0)
+        return true;
+    uint64_t slot = identity_slot(log, identity);
+    if (log->identities[slot].token != 0)
+        return false;
+    log->identities[slot] = identity;
+    log->identity_count++;
+    return true;
+}
+
+static void forget_identities(roast_chunklog *log) {
+    roast_free(log->identities);
+    log->identities = NULL;
+    log->identity_slots = log->identity_count = log->identified = 0;
+    log->identified_len = 0;
+}
+
+/* Takes in the rows that came since the last time, and makes room for `extra` more. */
+static roast_status collect_identities(roast_chunklog *log, uint64_t extra) {
+    ROAST_TRY(identity_room(log, log->count - log->identified + extra));
+    row_view row;
+    while (view_row(log, log->identified_len, &row)) {
+        identity_add(log, row_identity(log, &row));
+        log->identified_len = (size_t)(row.end - log->rows.data);
+    }
+    log->identified = log->count;
+    return ROAST_OK;
+}
+
+/* ---- merging ---- */
+
+static roast_status merge_rows(roast_chunklog *into, const roast_chunklog *from, bool unique,
+                               const uint32_t *map, roast_merge_result *result) {
+    size_t offset = 0;
+    uint64_t count = from->count;
+    if (!unique)
+        ROAST_TRY(roast_buffer_reserve(&into->rows, from->rows.len));
+    for (uint64_t i = 0; i < count; i++) {
+        row_view row;
+        if (!view_row(from, offset, &row))
+            return ROAST_ECORRUPT;
+        if (unique && !identity_add(into, row_identity(from, &row))) {
+            result->duplicates++;
+            offset = (size_t)(row.end - from->rows.data);
+        } else {
+            ROAST_TRY(copy_row(into, from, &row, map, &offset));
+            result->added++;
+        }
+    }
+    return ROAST_OK;
+}
+
+static roast_status merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
+                          roast_merge_result *result) {
+    if (!unique && into->count == 0 && into->entries.count == 0) {
+        result->added = from->count;
+        return roast_chunklog_fill(into, from);
+    }
+    uint32_t entries = into->entries.count, *map = NULL;
+    uint64_t count = into->count;
+    size_t len = into->rows.len;
+    roast_status status = unique ? collect_identities(into, from->count) : ROAST_OK;
+    if (status == ROAST_OK)
+        status = map_entries(into, from, &map);
+    if (status == ROAST_OK)
+        status = merge_rows(into, from, unique, map, result);
+    roast_free(map);
+    if (status != ROAST_OK) {
+        roast_chunklog_rewind(into, count, len, entries);
+        if (unique)
+            forget_identities(into);
+    } else if (unique) {
+        into->identified = into->count;
+        into->identified_len = into->rows.len;
+    }
+    return status;
+}
+
+roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
+                                  roast_merge_result *result, roast_error *err) {
+    roast_merge_result done = {0, 0};
+    uint64_t into_count = into->count, from_count = from->count;
+    roast_status status = merge(into, from, unique, &done);
+    if (status != ROAST_OK)
+        return roast_error_set(err, status, "roast_chunklog_merge", -1,
+                               "two logs of %llu and %llu chunks could not be merged",
+                               (unsigned long long)into_count, (unsigned long long)from_count);
+    if (result != NULL)
+        *result = done;
+    return ROAST_OK;
+}
+
+static bool slice_fits(uint64_t count, int64_t start, uint64_t n, int64_t step) {
+    if (n == 0)
+        return true;
+    if (step == 0 || start < 0 || (uint64_t)start >= count)
+        return false;
+    uint64_t reach = step < 0 ? (uint64_t)start : count - 1 - (uint64_t)start;
+    uint64_t stride = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+    return n - 1 <= reach / stride;
+}
+
+static roast_status merge_slice(roast_chunklog *into, const roast_chunklog *from, uint64_t start,
+                                uint64_t n, uint64_t step, const uint32_t *map) {
+    size_t offset = 0, next = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        row_view row;
+        /* A step back is the addition of its two's complement. */
+        offset = i > 0 && step == 1 ? next : roast_row_offset(from, start + i * step);
+        if (!view_row(from, offset, &row))
+            return ROAST_ECORRUPT;
+        ROAST_TRY(copy_row(into, from, &row, map, &next));
+    }
+    return ROAST_OK;
+}
+
+roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
+                                        int64_t start, uint64_t count, int64_t step,
+                                        roast_error *err) {
+    const char *where = "roast_chunklog_merge_slice";
+    if (!slice_fits(from->count, start, count, step))
+        return roast_error_set(err, ROAST_EINVAL, where, -1, "a slice beyond the log");
+    uint32_t entries = into->entries.count, *map = NULL;
+    uint64_t had = into->count;
+    size_t len = into->rows.len;
+    roast_status status = map_entries(into, from, &map);
+    if (status == ROAST_OK)
+        status = merge_slice(into, from, (uint64_t)start, count, (uint64_t)step, map);
+    roast_free(map);
+    if (status == ROAST_OK)
+        return ROAST_OK;
+    roast_chunklog_rewind(into, had, len, entries);
+    return roast_error_set(err, status, where, -1, "no room for the slice");
+}

@@ -1,0 +1,269 @@
+#include "roast/run.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/varint.h"
+
+typedef struct meta_entry {
+    roast_str key, value;
+} meta_entry;
+
+struct roast_run {
+    roast_run_clock clock;
+    roast_report report;
+    roast_str processor;
+    roast_chunklog *chunks;
+    roast_series *series;
+
+    roast_arena texts; /* every string that goes out: none moves while the run lives */
+    roast_str *columns;
+    size_t columns_capacity;
+    uint32_t column_count;
+    roast_intern meta_keys; /* a key's number is that of its entry */
+    meta_entry *meta;
+    size_t meta_capacity;
+    roast_intern span_keys; /* the four names as one string; its number is that of the figure */
+    roast_span_value *spans;
+    size_t spans_capacity;
+    roast_buffer span_key; /* where such a string is put together */
+};
+
+static roast_status no_memory(roast_status status, roast_error *err) {
+    return roast_error_set(err, status, "run", -1, "no memory for the run");
+}
+
+/* ---- life ---- */
+roast_status roast_run_new(roast_run **out, roast_error *err) {
+    roast_run *run = roast_alloc_zero(sizeof *run);
+    if (run == NULL)
+        return no_memory(ROAST_ENOMEM, err);
+    roast_status status = roast_chunklog_new(&run->chunks, err);
+    if (status == ROAST_OK)
+        status = roast_series_new(&run->series, err);
+    if (status != ROAST_OK) {
+        roast_run_free(run);
+        return status;
+    }
+    *out = run;
+    return ROAST_OK;
+}
+
+void roast_run_free(roast_run *run) {
+    if (run == NULL)
+        return;
+    roast_chunklog_free(run->chunks);
+    roast_series_free(run->series);
+    roast_arena_reset(&run->texts);
+    roast_free(run->columns);
+    roast_intern_reset(&run->meta_keys);
+    roast_free(run->meta);
+    roast_intern_reset(&run->span_keys);
+    roast_free(run->spans);
+    roast_buffer_reset(&run->span_key);
+    roast_free(run);
+}
+
+/* ---- clock and report ---- */
+void roast_run_set_clock(roast_run *run, double start, double end) {
+    run->clock = (roast_run_clock){true, start, end};
+}
+
+roast_run_clock roast_run_get_clock(const roast_run *run) {
+    return run->clock;
+}
+
+void roast_run_set_report(roast_run *run, const roast_report *report) {
+    run->report = *report;
+}
+
+roast_report roast_run_get_report(const roast_run *run) {
+    return run->report;
+}
+
+roast_status roast_run_add_column(roast_run *run, roast_str column, roast_error *err) {
+    if (column.data == NULL)
+        return roast_error_set(err, ROAST_EINVAL, "run column", -1, "a column needs a name");
+    if (run->column_count == UINT32_MAX)
+        return roast_error_set(err, ROAST_ELIMIT, "run column", -1, "too many columns");
+    void *columns = run->columns;
+    roast_status status = roast_array_reserve(&columns, &run->columns_capacity,
+                                              sizeof *run->columns, (size_t)run->column_count + 1);
+    run->columns = columns;
+    if (status == ROAST_OK)
+        status = roast_arena_str(&run->texts, column, &run->columns[run->column_count]);
+    if (status != ROAST_OK)
+        return no_memory(status, err);
+    run->column_count++;
+    return ROAST_OK;
+}
+
+uint32_t roast_run_column_count(const roast_run *run) {
+    return run->column_count;
+}
+
+roast_str roast_run_column(const roast_run *run, uint32_t index) {
+    return index < run->column_count ? run->columns[index] : (roast_str){NULL, 0};
+}
+
+/* ---- free text ---- */
+static roast_status fill_meta(roast_run *run, meta_entry *entry, bool fresh, roast_str key,
+                              roast_str value) {
+    meta_entry filled = *entry;
+    if (fresh)
+        ROAST_TRY(roast_arena_str(&run->texts, key, &filled.key));
+    else if (roast_str_equal(filled.value, value))
+        return ROAST_OK;
+    ROAST_TRY(roast_arena_str(&run->texts, value, &filled.value));
+    *entry = filled;
+    return ROAST_OK;
+}
+
+roast_status roast_run_set_meta(roast_run *run, roast_str key, roast_str value, roast_error *err) {
+    if (key.data == NULL || value.data == NULL)
+        return roast_error_set(err, ROAST_EINVAL, "run meta", -1,
+                               "a text about the run needs a key and a value");
+    uint32_t before = run->meta_keys.count, index;
+    void *meta = run->meta;
+    roast_status status =
+        roast_array_reserve(&meta, &run->meta_capacity, sizeof *run->meta, (size_t)before + 1);
+    run->meta = meta;
+    if (status == ROAST_OK)
+        status = roast_intern_add(&run->meta_keys, key, &index);
+    if (status == ROAST_OK) {
+        bool fresh = index == before;
+        if (fresh)
+            run->meta[index] = (meta_entry){{NULL, 0}, {NULL, 0}};
+        status = fill_meta(run, &run->meta[index], fresh, key, value);
+    }
+    if (status == ROAST_OK)
+        return ROAST_OK;
+    roast_intern_truncate(&run->meta_keys, before);
+    return no_memory(status, err);
+}
+
+uint32_t roast_run_meta_count(const roast_run *run) {
+    return run->meta_keys.count;
+}
+
+void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roast_str *value) {
+    bool there = index < run->meta_keys.count;
+    *key = there ? run->meta[index].key : (roast_str){NULL, 0};
+    *value = there ? run->meta[index].value : (roast_str){NULL, 0};
+}
+
+roast_str roast_run_meta(const roast_run *run, roast_str key) {
+    /* One by one: a search by hash may have to build its table, and readers share a const run. */
+    for (uint32_t i = 0; i < run->meta_keys.count; i++)
+        if (roast_str_equal(run->meta[i].key, key))
+            return run->meta[i].value;
+    return (roast_str){NULL, 0};
+}
+
+roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err) {
+    roast_status status = roast_arena_str(&run->texts, name, &run->processor);
+    return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
+}
+
+roast_str roast_run_processor(const roast_run *run) {
+    return run->processor;
+}
+
+/* ---- parts ---- */
+roast_chunklog *roast_run_chunks(roast_run *run) {
+    return run->chunks;
+}
+
+roast_series *roast_run_series(roast_run *run) {
+    return run->series;
+}
+
+const roast_chunklog *roast_run_chunks_view(const roast_run *run) {
+    return run->chunks;
+}
+
+const roast_series *roast_run_series_view(const roast_run *run) {
+    return run->series;
+}
+
+void roast_run_take_chunks(roast_run *run, roast_chunklog *log) {
+    if (log == NULL || log == run->chunks)
+        return;
+    roast_chunklog_free(run->chunks);
+    run->chunks = log;
+}
+
+void roast_run_take_series(roast_run *run, roast_series *series) {
+    if (series == NULL || series == run->series)
+        return;
+    roast_series_free(run->series);
+    run->series = series;
+}
+
+/* ---- spans ---- */
+enum { SPAN_NAMES = 4 };
+
+/* Each name behind its length + 1 (0: absent), so that no two sets of names read the same. */
+static roast_status join_names(roast_run *run, const roast_str names[SPAN_NAMES], roast_str *key) {
+    run->span_key.len = 0;
+    for (unsigned i = 0; i < SPAN_NAMES; i++) {
+        uint8_t length[ROAST_VARINT_MAX];
+        uint8_t *end = roast_put_varint(length, names[i].data == NULL ? 0 : names[i].len + 1);
+        ROAST_TRY(roast_buffer_append(&run->span_key, length, (size_t)(end - length)));
+        ROAST_TRY(roast_buffer_append(&run->span_key, names[i].data, names[i].len));
+    }
+    *key = (roast_str){(const char *)run->span_key.data, run->span_key.len};
+    return ROAST_OK;
+}
+
+static roast_status new_span(roast_run *run, const roast_str names[SPAN_NAMES],
+                             roast_span_value *out) {
+    roast_span_value span = {.value = 0};
+    roast_str *const kept[SPAN_NAMES] = {&span.context, &span.prefix, &span.activity, &span.unit};
+    for (unsigned i = 0; i < SPAN_NAMES; i++)
+        ROAST_TRY(roast_arena_str(&run->texts, names[i], kept[i]));
+    *out = span;
+    return ROAST_OK;
+}
+
+static roast_status add_span(roast_run *run, const roast_str names[SPAN_NAMES], double value) {
+    uint32_t before = run->span_keys.count, index;
+    roast_str key;
+    void *spans = run->spans;
+    ROAST_TRY(
+        roast_array_reserve(&spans, &run->spans_capacity, sizeof *run->spans, (size_t)before + 1));
+    run->spans = spans;
+    ROAST_TRY(join_names(run, names, &key));
+    ROAST_TRY(roast_intern_add(&run->span_keys, key, &index));
+    if (index == before) {
+        roast_status status = new_span(run, names, &run->spans[index]);
+        if (status != ROAST_OK) {
+            roast_intern_truncate(&run->span_keys, before);
+            return status;
+        }
+    }
+    run->spans[index].value += value;
+    return ROAST_OK;
+}
+
+roast_status roast_run_add_span(roast_run *run, const roast_span_value *value, roast_error *err) {
+    if (value->context.data == NULL || value->activity.data == NULL || value->unit.data == NULL)
+        return roast_error_set(err, ROAST_EINVAL, "run span", -1,
+                               "a span's figure needs a context, an activity and a unit");
+    if (!isfinite(value->value))
+        return roast_error_set(err, ROAST_EINVAL, "run span", -1, "a span's figure is no number");
+    const roast_str names[SPAN_NAMES] = {value->context, value->prefix, value->activity,
+                                         value->unit};
+    roast_status status = add_span(run, names, value->value);
+    return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
+}
+
+uint32_t roast_run_span_count(const roast_run *run) {
+    return run->span_keys.count;
+}
+
+roast_span_value roast_run_span(const roast_run *run, uint32_t index) {
+    return index < run->span_keys.count ? run->spans[index] : (roast_span_value){.value = 0};
+}

@@ -1,0 +1,33 @@
+/* The probe behind roast/proc.h, and what a backend has to provide. */
+#ifndef ROAST_PROC_PROBE_H
+#define ROAST_PROC_PROBE_H
+
+#include <sys/resource.h>
+
+#include "roast/proc.h"
+
+enum { ROAST_PROBE_FILES = 5 };
+
+struct roast_probe {
+    const char *root; /* NULL: the running system's */
+    int64_t pid, tid; /* as given to roast_probe_new */
+    uint64_t owner;   /* roast_thread_serial() of the thread that tid -1 stands for */
+    unsigned generation;
+    unsigned groups;
+    bool groups_known;
+    bool delays; /* block-I/O waits are kept and can be asked for */
+    int files[ROAST_PROBE_FILES];
+};
+
+#define ROAST_READING_SET(out, field, value)                                                       \
+    ((out)->field = (value), (out)->have |= ROAST_HAVE(field))
+
+/* The backend: opens what it reads from, closes it, fills what is there into a zeroed reading. */
+roast_status roast_probe_attach(roast_probe *probe, roast_error *err);
+void roast_probe_detach(roast_probe *probe);
+void roast_probe_fill(const roast_probe *probe, unsigned groups, roast_reading *out);
+
+/* getrusage(who), of USAGE and PEAK what `groups` asks for. */
+void roast_rusage_fill(int who, unsigned groups, roast_reading *out);
+
+#endif

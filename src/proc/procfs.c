@@ -1,0 +1,108 @@
+#include "proc/procfs.h"
+
+#include "proc/probe.h"
+
+static bool scaled_number(const roast_cursor *cursor, uint64_t factor, uint64_t *out) {
+    uint64_t value;
+    return roast_cursor_number(cursor, &value) && !__builtin_mul_overflow(value, factor, out);
+}
+
+/* size resident shared ... */
+void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *out) {
+    uint64_t size, resident;
+    /* A process that has ended, and a thread of the kernel, have no memory: all zeros. */
+    if (!roast_cursor_number(&text, &size) || size == 0)
+        return;
+    if (roast_cursor_skip(&text, 1) && scaled_number(&text, page_bytes, &resident))
+        ROAST_READING_SET(out, rss_bytes, resident);
+}
+
+/* pid (name) state ppid ...: the name may hold blanks and brackets, what follows it cannot. */
+static bool after_name(roast_cursor *text) {
+    const char *at = text->end;
+    while (at > text->at && at[-1] != ')')
+        at--;
+    if (at == text->at)
+        return false;
+    text->at = at;
+    return roast_cursor_skip(text, 1); /* at field 3, the state */
+}
+
+void roast_procfs_stat(roast_cursor text, uint64_t tick_ns, unsigned groups, roast_reading *out) {
+    uint64_t value;
+    if (!after_name(&text))
+        return;
+    if (groups & ROAST_READ_USAGE) {
+        if (roast_cursor_skip(&text, 10 - 3) && roast_cursor_number(&text, &value))
+            ROAST_READING_SET(out, minor_faults, value);
+        if (roast_cursor_skip(&text, 12 - 10) && roast_cursor_number(&text, &value))
+            ROAST_READING_SET(out, major_faults, value);
+        if (roast_cursor_skip(&text, 14 - 12) && scaled_number(&text, tick_ns, &value))
+            ROAST_READING_SET(out, cpu_user_ns, value);
+        if (roast_cursor_skip(&text, 15 - 14) && scaled_number(&text, tick_ns, &value))
+            ROAST_READING_SET(out, cpu_system_ns, value);
+    }
+    if (groups & ROAST_READ_DELAY) {
+        unsigned field = groups & ROAST_READ_USAGE ? 15 : 3;
+        if (roast_cursor_skip(&text, 42 - field) && scaled_number(&text, tick_ns, &value))
+            ROAST_READING_SET(out, io_wait_ns, value);
+    }
+}
+
+/* run wait timeslices */
+void roast_procfs_schedstat(roast_cursor text, roast_reading *out) {
+    uint64_t run, wait, slices;
+    if (!roast_cursor_number(&text, &run) || !roast_cursor_skip(&text, 1) ||
+        !roast_cursor_number(&text, &wait))
+        return;
+    /* A kernel that does not keep it writes zeros; a thread that can be asked has run at least once. */
+    bool kept =
+        run != 0 || wait != 0 ||
+        !(roast_cursor_skip(&text, 1) && roast_cursor_number(&text, &slices) && slices == 0);
+    if (kept)
+        ROAST_READING_SET(out, runqueue_wait_ns, wait);
+}
+
+/* True if the line is "key:<blanks>number"; the key with its colon. */
+static bool line_value(roast_cursor line, const char *key, size_t len, uint64_t factor,
+                       uint64_t *out) {
+    if (!roast_cursor_eat(&line, key, len))
+        return false;
+    roast_cursor_blanks(&line);
+    return scaled_number(&line, factor, out);
+}
+#define LINE_VALUE(line, key, factor, out) line_value(line, key, sizeof key - 1, factor, out)
+
+void roast_procfs_status(roast_cursor text, bool thread, unsigned groups, roast_reading *out) {
+    roast_cursor line;
+    uint64_t value;
+    while (roast_cursor_line(&text, &line)) {
+        if ((groups & ROAST_READ_PEAK) && LINE_VALUE(line, "VmHWM:", 1024, &value))
+            ROAST_READING_SET(out, peak_rss_bytes, value);
+        if (!thread || !(groups & ROAST_READ_USAGE))
+            continue;
+        if (LINE_VALUE(line, "voluntary_ctxt_switches:", 1, &value))
+            ROAST_READING_SET(out, voluntary_switches, value);
+        else if (LINE_VALUE(line, "nonvoluntary_ctxt_switches:", 1, &value))
+            ROAST_READING_SET(out, involuntary_switches, value);
+    }
+}
+
+void roast_procfs_io(roast_cursor text, roast_reading *out) {
+    roast_cursor line;
+    uint64_t value;
+    while (roast_cursor_line(&text, &line)) {
+        if (LINE_VALUE(line, "rchar:", 1, &value))
+            ROAST_READING_SET(out, read_chars, value);
+        else if (LINE_VALUE(line, "wchar:", 1, &value))
+            ROAST_READING_SET(out, write_chars, value);
+        else if (LINE_VALUE(line, "syscr:", 1, &value))
+            ROAST_READING_SET(out, read_calls, value);
+        else if (LINE_VALUE(line, "syscw:", 1, &value))
+            ROAST_READING_SET(out, write_calls, value);
+        else if (LINE_VALUE(line, "read_bytes:", 1, &value))
+            ROAST_READING_SET(out, read_bytes, value);
+        else if (LINE_VALUE(line, "write_bytes:", 1, &value))
+            ROAST_READING_SET(out, write_bytes, value);
+    }
+}

@@ -1,0 +1,16 @@
+/* The text of the files under /proc/<pid>, into a reading. What is missing, cut short, not a number or
+ * too large is left out. */
+#ifndef ROAST_PROC_PROCFS_H
+#define ROAST_PROC_PROCFS_H
+
+#include "proc/parse.h"
+#include "roast/proc.h"
+
+void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *out);
+void roast_procfs_stat(roast_cursor text, uint64_t tick_ns, unsigned groups, roast_reading *out);
+/* `thread`: the switches too; in a process's own file they are those of its first thread alone. */
+void roast_procfs_status(roast_cursor text, bool thread, unsigned groups, roast_reading *out);
+void roast_procfs_schedstat(roast_cursor text, roast_reading *out);
+void roast_procfs_io(roast_cursor text, roast_reading *out);
+
+#endif

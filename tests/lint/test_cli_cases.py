@@ -1,0 +1,75 @@
+"""The runner of the CLI tests finds what differs."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
+
+import cases
+
+
+class Matching(unittest.TestCase):
+    def test_exact(self) -> None:
+        self.assertTrue(cases.matches("a\nb\n", "a\nb\n"))
+        self.assertFalse(cases.matches("a\nb\n", "a\nb"))
+        self.assertFalse(cases.matches("a\n", "a\nb\n"))
+        self.assertFalse(cases.matches("", "a\n"))
+
+    def test_star_stands_for_lines(self) -> None:
+        for actual in ("a\nb\nc\nd\n", "a\nd\n", "a\nx\nd\nd\n"):
+            self.assertTrue(cases.matches("a\n*\nd\n", actual), actual)
+        for actual in ("a\nb\nc\n", "b\nd\n", "d\na\n", "ad\n", "a\n"):
+            self.assertFalse(cases.matches("a\n*\nd\n", actual), actual)
+
+    def test_what_stands_between_stars_must_be_there_in_order(self) -> None:
+        self.assertTrue(cases.matches("*\nb\n*\nd\n*\n", "a\nb\nc\nd\ne\n"))
+        self.assertFalse(cases.matches("*\nd\n*\nb\n*\n", "a\nb\nc\nd\ne\n"))
+        self.assertFalse(cases.matches("*\nb\nd\n*\n", "a\nb\nc\nd\ne\n"))
+
+    def test_ends_do_not_overlap(self) -> None:
+        self.assertFalse(cases.matches("a\n*\na\n", "a\n"))
+
+
+class Files(unittest.TestCase):
+    TEXT = "$ roast explain 'a b'\nexit: 3\nstdout: full\n--- stderr\nroast: no\n"
+
+    def test_parse_and_write(self) -> None:
+        case = cases.parse(self.TEXT)
+        self.assertEqual((case.command, case.code, case.destination), (["explain", "a b"], 3, "full"))
+        self.assertEqual(case.expected, {"stdout": "", "stderr": "roast: no\n"})
+        self.assertEqual(cases.write(case), self.TEXT)
+
+    def test_what_is_not_understood_is_refused(self) -> None:
+        for text in ("$ ls\n", "$ roast\nexitt: 1\n", "$ roast\nstdout: lost\n", "$ roast\n--- std\n"):
+            with self.subTest(text), self.assertRaises(ValueError):
+                cases.parse(text)
+
+
+class Running(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = Path(folder.name) / "roast"
+        self.program.write_text("#!/bin/sh\necho out\necho err >&2\nexit 3\n")
+        self.program.chmod(0o755)
+
+    def test_differences_are_told(self) -> None:
+        good = cases.parse("$ roast\nexit: 3\n--- stdout\nout\n--- stderr\nerr\n")
+        outcome = cases.run(self.program, good)
+        self.assertEqual(cases.problems(good, outcome), [])
+        bad = cases.parse("$ roast\n--- stdout\nout\n--- stderr\nother\n")
+        told = cases.problems(bad, outcome)
+        self.assertIn("exit code 3, expected 0", told)
+        self.assertIn("stderr is", told)
+        self.assertNotIn("stdout is", told)
+
+    def test_full_disk_is_seen_by_the_program(self) -> None:
+        case = cases.parse("$ roast\nstdout: full\n")
+        self.assertRegex(cases.run(self.program, case).stderr, "I/O error|No space left")
+
+    def test_update_keeps_stars_that_match(self) -> None:
+        case = cases.parse("$ roast\n--- stdout\n*\n--- stderr\nother\n")
+        new = cases.updated(case, cases.run(self.program, case))
+        self.assertEqual((new.code, new.expected), (3, {"stdout": "*\n", "stderr": "err\n"}))

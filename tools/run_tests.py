@@ -1,0 +1,150 @@
+"""Runs the tests, cheapest first: `run_tests.py [PART ...]`; without PART all of them.
+
+Prints what each part ran and how long it took, a table at the end, and the counts on the last line. A
+part that fails does not keep the later ones from running; a build that fails does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from build import BUILD, ROOT, BuildFailed, build
+from counts import Counts, count_junit, count_tap
+
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:"
+                    "allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def run_program(command: list[str], environment: dict[str, str], timeout: float) -> tuple[int, str]:
+    """Exit code and output; a program that takes too long has failed."""
+    try:
+        result = subprocess.run(
+            command, cwd=ROOT, env={**os.environ, **environment}, timeout=timeout, text=True,
+            errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )
+    except subprocess.TimeoutExpired as expired:
+        output = expired.stdout or b""
+        text = output if isinstance(output, str) else output.decode(errors="replace")
+        return 1, f"{text}\nstopped after {timeout:.0f} s\n"
+    return result.returncode, result.stdout
+
+
+def run_c_test(test: dict, environment: dict[str, str]) -> tuple[str, Counts, float, str]:
+    start = time.monotonic()
+    code, output = run_program(
+        test["cmd"], {"CMOCKA_MESSAGE_OUTPUT": "TAP", **test["env"], **environment},
+        test["timeout"] or 120)
+    return test["name"], count_tap(output, code), time.monotonic() - start, output
+
+
+def run_c(configuration: str, environment: dict[str, str], prefixes: tuple[str, ...] = ("",)) -> Counts:
+    """The C tests of one configuration whose names begin with one of the prefixes."""
+    directory = build(configuration)
+    listing = subprocess.run(["meson", "introspect", "--tests", directory], cwd=ROOT, check=True,
+                             stdout=subprocess.PIPE, text=True)
+    tests = [test for test in json.loads(listing.stdout) if test["name"].startswith(prefixes)]
+    total = Counts()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, counts, seconds, output in pool.map(lambda t: run_c_test(t, environment), tests):
+            if counts.failed:
+                say(output.rstrip())
+            say(f"  {name:<28} {counts}  ({seconds:.1f} s)")
+            total += counts
+    return total
+
+
+def run_tap(command: list[str], environment: dict[str, str] | None = None) -> Counts:
+    """A runner of our own that prints TAP."""
+    code, output = run_program([sys.executable, *command], environment or {}, 600)
+    say(output.rstrip())
+    return count_tap(output, code)
+
+
+def run_pytest(folder: str, *options: str) -> Counts:
+    if not any((ROOT / folder).rglob("test_*.py")):
+        say("  there are none yet")
+        return Counts()
+    report = BUILD / f"{Path(folder).name}.xml"
+    report.unlink(missing_ok=True)
+    result = subprocess.run([sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *options,
+                             folder], cwd=ROOT, check=False)
+    counts = count_junit(report.read_text()) if report.is_file() else Counts()
+    if result.returncode != 0 and counts.failed == 0:
+        counts.failed = 1
+    return counts
+
+
+def run_lint() -> Counts:
+    build("plain")
+    return run_tap(["tests/lint/run.py"])
+
+
+def run_cli() -> Counts:
+    """The program as it is, and watched by the sanitizers."""
+    total = Counts()
+    for configuration, environment in (("plain", {}), ("asan", SANITIZERS)):
+        say(f"the program of build/{configuration}:")
+        program = build(configuration) / "cli" / "roast"
+        total += run_tap(["tests/cli/run.py", str(program)], environment)
+    return total
+
+
+# In the order in which they run.
+PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
+    "lint": ("lint", run_lint),
+    "c": ("C tests", lambda: run_c("plain", {})),
+    "asan": ("C tests, ASan + UBSan + leaks", lambda: run_c("asan", SANITIZERS)),
+    "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
+    "cli": ("CLI tests", run_cli),
+    "python": ("Python tests", lambda: run_pytest("tests/python")),
+    "e2e": ("end-to-end tests", lambda: run_pytest("tests/e2e")),
+}
+
+
+def run_parts(names: list[str]) -> list[tuple[str, Counts, float]]:
+    results = []
+    for name in names:
+        title, part = PARTS[name]
+        say(f"== {title}")
+        start = time.monotonic()
+        try:
+            counts = part()
+        except BuildFailed as failure:
+            say(f"the build failed: {failure}")
+            results.append((f"{title}: build", Counts(failed=1), time.monotonic() - start))
+            break
+        seconds = time.monotonic() - start
+        say(f"{counts} in {seconds:.1f} s\n")
+        results.append((title, counts, seconds))
+    return results
+
+
+def main(names: list[str]) -> int:
+    if not set(names) <= set(PARTS):
+        print(f"usage: run_tests.py [PART ...], of {' '.join(PARTS)}", file=sys.stderr)
+        return 2
+    results = run_parts([name for name in PARTS if name in names or not names])
+    say(f"{'part':<32} {'tests':>6} {'failed':>7} {'seconds':>8}")
+    for title, counts, seconds in results:
+        say(f"{title:<32} {counts.total:>6} {counts.failed:>7} {seconds:>8.1f}")
+    total = sum((counts for _, counts, _ in results), Counts())
+    say(str(total))
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
