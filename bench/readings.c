@@ -1,7 +1,7 @@
 /* bench_readings: what each reading of the kernel costs, beside the floor of the same machine.
  *
- * Prints one JSON object: nanoseconds a call, the least and the median of several rounds, and the share of
- * a core that the sampling thread takes. */
+ * Prints one JSON object: nanoseconds a call, the least and the median of several rounds, and
+ * the share of a core that the sampling thread takes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -84,7 +84,8 @@ static void measure_groups(void) {
     }
 }
 
-/* The floor of any sampler: a thread that sleeps for the interval and does one pread, nothing else. */
+/* The floor of any sampler: a thread that sleeps for the interval and does one pread, nothing
+ * else. */
 static void *bare_sampler(void *share) {
     struct timespec next, used;
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,7 @@
 #include "errors.h"
 
+#include <stdlib.h>
+
 static PyObject *exception_of(roast_status status) {
     switch (status) {
     case ROAST_ENOMEM:
@@ -61,4 +63,33 @@ PyObject *ext_faults(PyObject *module, PyObject *unused) {
         return Py_BuildValue("{s:i,s:O}", "count", 0, "last", Py_None);
     PyObject *text = PyUnicode_DecodeUTF8(fault_text, (Py_ssize_t)strlen(fault_text), "replace");
     return Py_BuildValue("{s:K,s:N}", "count", (unsigned long long)fault_count, "last", text);
+}
+
+/* ---- for the tests: memory that runs short on demand ---- */
+
+static long allocations_left;
+
+static void *failing_hook(void *context, void *ptr, size_t size) {
+    (void)context;
+    if (size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    if (allocations_left <= 0)
+        return NULL;
+    allocations_left--;
+    return realloc(ptr, size);
+}
+
+PyObject *ext_fail_allocations(PyObject *module, PyObject *after) {
+    (void)module;
+    long left = -1;
+    if (after != Py_None) {
+        left = PyLong_AsLong(after);
+        if (left == -1 && PyErr_Occurred())
+            return NULL;
+    }
+    allocations_left = left;
+    roast_alloc_set_hook(left >= 0 ? failing_hook : NULL, NULL);
+    Py_RETURN_NONE;
 }

@@ -15,5 +15,7 @@ void ext_count_fault(const char *what, const roast_error *err);
 uint64_t ext_take_new_faults(void);
 /* {"count": int, "last": str or None} of this process. */
 PyObject *ext_faults(PyObject *module, PyObject *unused);
+/* _fail_allocations(after): the engine's allocations fail after that many; None: never again. */
+PyObject *ext_fail_allocations(PyObject *module, PyObject *after);
 
 #endif

@@ -12,6 +12,7 @@
 static PyMethodDef module_methods[] = {
     {"_unpack_chunk_log", ext_unpack_chunk_log, METH_O, NULL},
     {"_unpack_record", ext_unpack_record, METH_O, NULL},
+    {"_fail_allocations", ext_fail_allocations, METH_O, NULL},
     {"configure", (PyCFunction)(void (*)(void))ext_configure, METH_VARARGS | METH_KEYWORDS,
      "configure(*, readings=None, sampler_interval=None)\n--\n\n"
      "Chooses what the kernel is asked for each chunk and how often memory is sampled (seconds, 0: "
@@ -131,6 +132,7 @@ static int module_clear(PyObject *module) {
 }
 
 static void module_free(void *module) {
+    ext_sections_free_spares(ext_state_of_module((PyObject *)module));
     module_clear((PyObject *)module);
 }
 

@@ -86,9 +86,9 @@ void open_chunk_exit(open_chunk *chunk, int32_t index, int64_t value) {
 }
 
 double open_section_public_value(roast_section_kind kind, int64_t value) {
-    static const double scale[ROAST_SECTION_KINDS] = {
-        [ROAST_SECTION_TIME] = 1e-9, [ROAST_SECTION_MEMORY] = 1e-6, [ROAST_SECTION_BYTES] = 1};
-    return (double)value * scale[kind];
+    static const double per[ROAST_SECTION_KINDS] = {
+        [ROAST_SECTION_TIME] = 1e9, [ROAST_SECTION_MEMORY] = 1e6, [ROAST_SECTION_BYTES] = 1};
+    return (double)value / per[kind];
 }
 
 PyObject *open_section_part(const ext_state *state, roast_section_kind kind) {

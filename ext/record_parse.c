@@ -32,8 +32,8 @@ static int get_real(PyObject *value, double *out) {
 }
 
 /* A number in the unit of the key, as a whole number of the record's unit; false: out of range. */
-static bool scaled(double value, double scale, int64_t *out) {
-    double steps = nearbyint(value / scale);
+static bool scaled(double value, double per, int64_t *out) {
+    double steps = nearbyint(value * per);
     if (!(steps > -9.2e18 && steps < 9.2e18))
         return false;
     *out = (int64_t)steps;
@@ -57,11 +57,11 @@ static int keep_text(parse *p, PyObject *object, roast_str *out) {
     return 0;
 }
 
-static int put_real(parse *p, PyObject *value, int64_t *field, uint64_t bit, double scale) {
+static int put_real(parse *p, PyObject *value, int64_t *field, uint64_t bit, double per) {
     double number;
     if (get_real(value, &number) != 0)
         return -1;
-    if (scaled(number, scale, field))
+    if (scaled(number, per, field))
         p->chunk.have |= bit;
     return 0;
 }
@@ -152,7 +152,7 @@ static int put_time_section(parse *p, PyObject *entry, uint32_t *depths) {
         return -1;
     }
     Py_DECREF(name);
-    if (!scaled(delta, 1e-9, &section->value) || !scaled(start, 1e-9, &section->start_ns))
+    if (!scaled(delta, 1e9, &section->value) || !scaled(start, 1e9, &section->start_ns))
         return 0;
     depths[p->chunk.n_sections] = depth >= 0 && depth < 65536 ? (uint32_t)depth : 0;
     section->parent = parent_at(p, depths, depths[p->chunk.n_sections]);
@@ -172,7 +172,7 @@ static int put_memory_section(parse *p, PyObject *entry, uint32_t *depths) {
         return -1;
     }
     Py_DECREF(name);
-    if (!scaled(delta, 1e-9, &section->value) || !scaled(start, 1e-9, &section->before))
+    if (!scaled(delta, 1e9, &section->value) || !scaled(start, 1e9, &section->before))
         return 0;
     depths[p->chunk.n_sections++] = 0;
     return 0;
@@ -194,7 +194,7 @@ static int put_section_list(parse *p, PyObject *value,
 }
 
 /* {name: sum} of a chunk that has no list of its sections: each sum is one section. */
-static int put_sums(parse *p, PyObject *value, roast_section_kind kind, double scale) {
+static int put_sums(parse *p, PyObject *value, roast_section_kind kind, double per) {
     PyObject *items = PyMapping_Items(value);
     if (items == NULL)
         return -1;
@@ -206,7 +206,7 @@ static int put_sums(parse *p, PyObject *value, roast_section_kind kind, double s
         if (section == NULL || get_real(PyTuple_GET_ITEM(pair, 1), &number) != 0 ||
             keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &section->name) != 0)
             result = -1;
-        else if (scaled(number, scale, &section->value))
+        else if (scaled(number, per, &section->value))
             p->chunk.n_sections++;
     }
     Py_DECREF(items);
@@ -231,7 +231,7 @@ static int put_reads(parse *p, PyObject *value) {
             number_of(entry, "count", -1, &count) != 0)
             result = -1;
         else if ((seconds < 0 ? (read->time_ns = -1, false)
-                              : !scaled(seconds, 1e-9, &read->time_ns)) ||
+                              : !scaled(seconds, 1e9, &read->time_ns)) ||
                  !scaled(bytes, 1, &read->bytes) ||
                  !scaled(uncompressed, 1, &read->uncompressed_bytes) ||
                  !scaled(count, 1, &read->count))
@@ -374,9 +374,9 @@ static int put_key(parse *p, int key, PyObject *value, roast_chunklog *log) {
     const char *name = ext_record_key_name(key);
     if (is_null(value) || is_derived(name))
         return 0;
-#define REAL(id, field, scale)                                                                     \
+#define REAL(id, field, per)                                                                       \
     if (strcmp(name, #id) == 0)                                                                    \
-        return put_real(p, value, &p->chunk.field, ROAST_CHUNK_HAS(field), scale);
+        return put_real(p, value, &p->chunk.field, ROAST_CHUNK_HAS(field), per);
 #define INT(id, field)                                                                             \
     if (strcmp(name, #id) == 0)                                                                    \
         return put_int(p, value, &p->chunk.field, ROAST_CHUNK_HAS(field));
@@ -394,13 +394,13 @@ static int put_key(parse *p, int key, PyObject *value, roast_chunklog *log) {
 
 /* For a key that has another name: only where its own is missing. */
 static int put_alias(parse *p, PyObject *mapping, const char *key, int64_t *field, uint64_t bit,
-                     double scale) {
+                     double per) {
     double value;
     if (p->chunk.have & bit)
         return 0;
     if (number_of(mapping, key, NAN, &value) != 0)
         return -1;
-    if (scaled(value, scale, field))
+    if (scaled(value, per, field))
         p->chunk.have |= bit;
     return 0;
 }
@@ -408,12 +408,11 @@ static int put_alias(parse *p, PyObject *mapping, const char *key, int64_t *fiel
 static int put_aliases(parse *p, PyObject *mapping) {
     roast_chunk *c = &p->chunk;
     if (put_alias(p, mapping, "processing_time", &c->duration_ns, ROAST_CHUNK_HAS(duration_ns),
-                  1e-9) != 0 ||
+                  1e9) != 0 ||
         put_alias(p, mapping, "event_count", &c->num_events, ROAST_CHUNK_HAS(num_events), 1) != 0 ||
         put_alias(p, mapping, "memory_start_gb", &c->rss_before, ROAST_CHUNK_HAS(rss_before),
-                  1e-9) != 0 ||
-        put_alias(p, mapping, "memory_end_gb", &c->rss_after, ROAST_CHUNK_HAS(rss_after), 1e-9) !=
-            0)
+                  1e9) != 0 ||
+        put_alias(p, mapping, "memory_end_gb", &c->rss_after, ROAST_CHUNK_HAS(rss_after), 1e9) != 0)
         return -1;
     const uint64_t times = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
     double end, delta;
@@ -421,11 +420,11 @@ static int put_aliases(parse *p, PyObject *mapping) {
         number_of(mapping, "mem_delta_mb", NAN, &delta) != 0)
         return -1;
     if ((c->have & times) == ROAST_CHUNK_HAS(start_us) &&
-        scaled(end - (double)c->start_us * 1e-6, 1e-9, &c->duration_ns))
+        scaled(end - (double)c->start_us / 1e6, 1e9, &c->duration_ns))
         c->have |= ROAST_CHUNK_HAS(duration_ns);
     /* A difference alone is kept as one from 0. */
     const uint64_t ends = ROAST_CHUNK_HAS(rss_before) | ROAST_CHUNK_HAS(rss_after);
-    if (!(c->have & ends) && scaled(delta, 1e-6, &c->rss_after)) {
+    if (!(c->have & ends) && scaled(delta, 1e6, &c->rss_after)) {
         c->rss_before = 0;
         c->have |= ends;
     }
@@ -452,14 +451,14 @@ static PyObject *entry_of(PyObject *mapping, const char *key) {
 /* Sections one by one where the chunk lists them, otherwise the sums. */
 static int put_section_family(parse *p, PyObject *mapping, const char *list_key,
                               int (*put)(parse *, PyObject *, uint32_t *), const char *sums_key,
-                              roast_section_kind kind, double scale) {
+                              roast_section_kind kind, double per) {
     PyObject *list = list_key != NULL ? entry_of(mapping, list_key) : NULL;
     PyObject *sums = PyErr_Occurred() ? NULL : entry_of(mapping, sums_key);
     int result = PyErr_Occurred() ? -1 : 0;
     if (result == 0 && list != NULL && PyObject_Size(list) > 0)
         result = put_section_list(p, list, put);
     else if (result == 0 && sums != NULL && PyMapping_Check(sums))
-        result = put_sums(p, sums, kind, scale);
+        result = put_sums(p, sums, kind, per);
     Py_XDECREF(list);
     Py_XDECREF(sums);
     return result;
@@ -467,9 +466,9 @@ static int put_section_family(parse *p, PyObject *mapping, const char *list_key,
 
 static int put_all_sections(parse *p, PyObject *mapping) {
     if (put_section_family(p, mapping, "sections", put_time_section, "timing", ROAST_SECTION_TIME,
-                           1e-9) != 0 ||
+                           1e9) != 0 ||
         put_section_family(p, mapping, "memory_sections", put_memory_section, "memory",
-                           ROAST_SECTION_MEMORY, 1e-6) != 0 ||
+                           ROAST_SECTION_MEMORY, 1e6) != 0 ||
         put_section_family(p, mapping, NULL, NULL, "bytes", ROAST_SECTION_BYTES, 1) != 0)
         return -1;
     p->chunk.sections = p->sections;

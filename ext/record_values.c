@@ -22,21 +22,21 @@ static PyObject *make_end_time(const source *from) {
     const roast_chunk *chunk = from->chunk;
     if (!HAS(start_us) || !HAS(duration_ns))
         Py_RETURN_NONE;
-    return PyFloat_FromDouble((double)chunk->start_us * 1e-6 + (double)chunk->duration_ns * 1e-9);
+    return PyFloat_FromDouble((double)chunk->start_us / 1e6 + (double)chunk->duration_ns / 1e9);
 }
 
-static PyObject *memory_delta(const roast_chunk *chunk, double scale) {
+static PyObject *memory_delta(const roast_chunk *chunk, double per) {
     if (!HAS(rss_before) || !HAS(rss_after))
         Py_RETURN_NONE;
-    return PyFloat_FromDouble((double)(chunk->rss_after - chunk->rss_before) * scale);
+    return PyFloat_FromDouble((double)(chunk->rss_after - chunk->rss_before) / per);
 }
 
 static PyObject *make_memory_delta_mb(const source *from) {
-    return memory_delta(from->chunk, 1e-6);
+    return memory_delta(from->chunk, 1e6);
 }
 
 static PyObject *make_memory_delta_gb(const source *from) {
-    return memory_delta(from->chunk, 1e-9);
+    return memory_delta(from->chunk, 1e9);
 }
 
 static PyObject *make_chunk_id(const source *from) {
@@ -183,7 +183,7 @@ static PyObject *make_reads(const source *from) {
     roast_chunk_reads(from->log, from->chunk, &cursor);
     while (reads != NULL && roast_chunk_next_read(&cursor, &read)) {
         PyObject *seconds =
-            read.time_ns < 0 ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)read.time_ns * 1e-9);
+            read.time_ns < 0 ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)read.time_ns / 1e9);
         PyObject *value =
             Py_BuildValue("{s:N,s:N,s:N,s:N}", "seconds", seconds, "bytes",
                           known_number(read.bytes), "uncompressed_bytes",
@@ -217,7 +217,7 @@ PyObject *ext_record_customs(ext_state *state, const roast_chunklog *log, const 
     return customs;
 }
 
-static int add_up(PyObject *sums, const roast_section *section, double scale) {
+static int add_up(PyObject *sums, const roast_section *section, double per) {
     PyObject *name = ext_text_or_null(section->name), *value = NULL;
     int result = -1;
     if (name == NULL)
@@ -226,7 +226,7 @@ static int add_up(PyObject *sums, const roast_section *section, double scale) {
     if (section->kind == ROAST_SECTION_BYTES)
         value = PyLong_FromLongLong(section->value + (old != NULL ? PyLong_AsLongLong(old) : 0));
     else if (!PyErr_Occurred())
-        value = PyFloat_FromDouble((double)section->value * scale +
+        value = PyFloat_FromDouble((double)section->value / per +
                                    (old != NULL ? PyFloat_AsDouble(old) : 0));
     if (value != NULL && !PyErr_Occurred())
         result = PyDict_SetItem(sums, name, value);
@@ -236,14 +236,14 @@ static int add_up(PyObject *sums, const roast_section *section, double scale) {
 }
 
 /* {name: sum}, and over it what the user wrote there by hand. */
-static PyObject *section_sums(const source *from, roast_section_kind kind, double scale,
+static PyObject *section_sums(const source *from, roast_section_kind kind, double per,
                               roast_custom_scope scope) {
     PyObject *sums = PyDict_New();
     roast_tail_cursor cursor;
     roast_section section;
     roast_chunk_sections(from->log, from->chunk, &cursor);
     while (sums != NULL && roast_chunk_next_section(&cursor, &section))
-        if (section.kind == kind && add_up(sums, &section, scale) != 0)
+        if (section.kind == kind && add_up(sums, &section, per) != 0)
             Py_CLEAR(sums);
     if (sums != NULL && from->chunk->n_customs > 0) {
         PyObject *customs = ext_record_customs(from->state, from->log, from->chunk, scope);
@@ -255,11 +255,11 @@ static PyObject *section_sums(const source *from, roast_section_kind kind, doubl
 }
 
 static PyObject *make_timing(const source *from) {
-    return section_sums(from, ROAST_SECTION_TIME, 1e-9, ROAST_SCOPE_TIMING);
+    return section_sums(from, ROAST_SECTION_TIME, 1e9, ROAST_SCOPE_TIMING);
 }
 
 static PyObject *make_memory(const source *from) {
-    return section_sums(from, ROAST_SECTION_MEMORY, 1e-6, ROAST_SCOPE_MEMORY);
+    return section_sums(from, ROAST_SECTION_MEMORY, 1e6, ROAST_SCOPE_MEMORY);
 }
 
 static PyObject *make_bytes(const source *from) {
@@ -272,13 +272,13 @@ static PyObject *make_custom_metrics(const source *from) {
 
 static PyObject *time_section(const roast_section *section, uint32_t depth) {
     return Py_BuildValue("{s:N,s:d,s:d,s:I,s:K}", "section_name", ext_text(section->name),
-                         "time_delta", (double)section->value * 1e-9, "start",
-                         (double)section->start_ns * 1e-9, "depth", depth, "count",
+                         "time_delta", (double)section->value / 1e9, "start",
+                         (double)section->start_ns / 1e9, "depth", depth, "count",
                          (unsigned long long)section->count);
 }
 
 static PyObject *memory_section(const roast_section *section) {
-    double start = (double)section->before * 1e-9, delta = (double)section->value * 1e-9;
+    double start = (double)section->before / 1e9, delta = (double)section->value / 1e9;
     return Py_BuildValue("{s:N,s:d,s:d,s:d}", "section_name", ext_text(section->name),
                          "memory_start_gb", start, "memory_end_gb", start + delta,
                          "memory_delta_gb", delta);
@@ -320,12 +320,12 @@ static PyObject *make_memory_sections(const source *from) {
 
 /* ---- the table of keys ---- */
 
-#define REAL(key, field, scale)                                                                    \
+#define REAL(key, field, per)                                                                      \
     static PyObject *get_##key(const source *from) {                                               \
         const roast_chunk *chunk = from->chunk;                                                    \
         if (!HAS(field))                                                                           \
             Py_RETURN_NONE;                                                                        \
-        return PyFloat_FromDouble((double)chunk->field * (scale));                                 \
+        return PyFloat_FromDouble((double)chunk->field / (per));                                   \
     }
 #define INT(key, field)                                                                            \
     static PyObject *get_##key(const source *from) {                                               \

@@ -6,6 +6,8 @@
 
 /* What a type spec cannot say: the fast way to make a section. After the types are made. */
 void ext_sections_ready(ext_state *state);
+/* Gives back the memory that is kept for sections to come. */
+void ext_sections_free_spares(ext_state *state);
 /* get_process_memory() -> MB */
 PyObject *ext_process_memory(PyObject *module, PyObject *unused);
 

@@ -60,6 +60,8 @@
     X(bytes_section, "track_bytes")                                                                \
     X(instrumentation, "BaseInstrumentationContext")
 
+enum { EXT_SPARE_SECTIONS = 8 };
+
 typedef struct ext_state {
 #define X(id, text) PyObject *str_##id;
     EXT_NAMES(X)
@@ -70,7 +72,9 @@ typedef struct ext_state {
     PyObject *mutable_mapping; /* collections.abc.MutableMapping */
     PyObject *json_dumps, *json_loads;
     PyObject *pickle_dumps, *pickle_loads;
-    PyObject *host; /* this machine's name, as bytes */
+    PyObject *host;                               /* this machine's name, as bytes */
+    PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
+    int n_spare_sections;
 } ext_state;
 
 extern struct PyModuleDef ext_module_def;

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from build import BUILD, ROOT, BuildFailed, build
 from counts import Counts, count_junit, count_tap
@@ -43,7 +44,7 @@ def run_program(command: list[str], environment: dict[str, str], timeout: float)
     return result.returncode, result.stdout
 
 
-def run_c_test(test: dict, environment: dict[str, str]) -> tuple[str, Counts, float, str]:
+def run_c_test(test: dict[str, Any], environment: dict[str, str]) -> tuple[str, Counts, float, str]:
     start = time.monotonic()
     code, output = run_program(
         test["cmd"], {"CMOCKA_MESSAGE_OUTPUT": "TAP", **test["env"], **environment},

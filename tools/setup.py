@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,7 +65,7 @@ def missing_packages() -> list[str]:
     return missing
 
 
-def run(command: list[str | Path], what: str) -> None:
+def run(command: Sequence[str | Path], what: str) -> None:
     """Runs a command whose output nobody wants to see unless it fails."""
     result = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -87,8 +87,8 @@ roast_value roast_metrics_get(const roast_metrics *metrics, const char *key);
 roast_status roast_metrics_set(roast_metrics *metrics, const char *key, roast_value value,
                                roast_error *err);
 
-/* ---- tables; rows are borrowed from `metrics`; a double that was not measured, or that does not apply
- * to the row, is NaN ---- */
+/* ---- tables; rows are borrowed from `metrics`; a double that was not measured, or that does not
+ * apply to the row, is NaN ---- */
 typedef struct roast_dataset_row {
     roast_str name; /* absent: chunks whose dataset is not known */
     uint64_t num_chunks;

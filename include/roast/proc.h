@@ -64,22 +64,24 @@ const char *roast_probe_backend(void);
  *   pid   0 for this process
  *   tid   0 for the process as a whole; -1 for the calling thread (of this process)
  *
- * A file that is missing or may not be read just leaves its values out. The kernel keeps waits (and,
- * but for getrusage, switches) by thread: a process as a whole has none. pid 0 under "/proc" is read
- * with getrusage where it can be; a number, be it our own, and another root always from the files.
+ * A file that is missing or may not be read just leaves its values out. The kernel keeps waits
+ * (and, but for getrusage, switches) by thread: a process as a whole has none. pid 0 under
+ * "/proc" is read with getrusage where it can be; a number, be it our own, and another root
+ * always from the files.
  *
- * Errors: ROAST_ENOTFOUND if there is no such process or thread, ROAST_EUNSUPPORTED if the backend
- * cannot read it, ROAST_EIO if its directory cannot be opened, ROAST_ELIMIT for too long a root. */
+ * Errors: ROAST_ENOTFOUND if there is no such process or thread, ROAST_EUNSUPPORTED if the
+ * backend cannot read it, ROAST_EIO if its directory cannot be opened, ROAST_ELIMIT for too long
+ * a root. */
 roast_status roast_probe_new(const char *root, int64_t pid, int64_t tid, roast_probe **out,
                              roast_error *err);
 void roast_probe_free(roast_probe *probe);
-/* Reads the groups asked for. Never fails: what could not be read or parsed is not in `have`, and 0.
- * One thread at a time; a probe of the calling thread gives USAGE to that thread only. A probe of this
- * process (pid 0) that came through a fork becomes one of the child. */
+/* Reads the groups asked for. Never fails: what could not be read or parsed is not in `have`,
+ * and 0. One thread at a time; a probe of the calling thread gives USAGE to that thread only. A
+ * probe of this process (pid 0) that came through a fork becomes one of the child. */
 void roast_probe_read(roast_probe *probe, unsigned groups, roast_reading *out);
-/* The calling thread's own probe, opened at its first use and closed when the thread ends; opened anew
- * after a fork. It is the library's: not to be freed. rss_bytes and peak_rss_bytes are those of the
- * process. NULL if memory is short. */
+/* The calling thread's own probe, opened at its first use and closed when the thread ends;
+ * opened anew after a fork. It is the library's: not to be freed. rss_bytes and peak_rss_bytes
+ * are those of the process. NULL if memory is short. */
 roast_probe *roast_probe_this_thread(void);
 /* Groups that give anything at all on this machine, found out once (a bit mask). */
 unsigned roast_probe_groups(roast_probe *probe);
@@ -91,14 +93,15 @@ typedef struct roast_limits {
     double cpu_cores; /* quota / period */
 } roast_limits;
 
-/* The tightest cgroup v2 limits (memory.max, cpu.max) on the path from a process's group to the root.
+/* The tightest cgroup v2 limits (memory.max, cpu.max) on the path from a process's group to the
+ * root.
  *
  *   proc_root    NULL for "/proc"
  *   cgroup_root  NULL for "/sys/fs/cgroup"; on a hybrid system its folder "unified" is used
  *   pid          0 for this process
  *
- * A system without cgroup v2 has no limits: ROAST_OK with both false. Errors: ROAST_ENOTFOUND if there
- * is no process `pid`, ROAST_EINVAL, ROAST_ELIMIT for too long a root. */
+ * A system without cgroup v2 has no limits: ROAST_OK with both false. Errors: ROAST_ENOTFOUND if
+ * there is no process `pid`, ROAST_EINVAL, ROAST_ELIMIT for too long a root. */
 roast_status roast_limits_read(const char *proc_root, const char *cgroup_root, int64_t pid,
                                roast_limits *out, roast_error *err);
 

@@ -22,9 +22,10 @@ typedef struct roast_sampler_stats {
     uint64_t cpu_ns;        /* CPU time of the sampling thread(s) of this process */
 } roast_sampler_stats;
 
-/* proc_root NULL: "/proc". interval_ns 0: no thread, a peak is then the larger of its two ends; so it
- * is where the thread cannot be started or the build cannot read RSS. An interval is taken as at least
- * 100 us and at most an hour; a negative one is ROAST_EINVAL. The thread starts with the first watch. */
+/* proc_root NULL: "/proc". interval_ns 0: no thread, a peak is then the larger of its two ends;
+ * so it is where the thread cannot be started or the build cannot read RSS. An interval is taken
+ * as at least 100 us and at most an hour; a negative one is ROAST_EINVAL. The thread starts with
+ * the first watch. */
 roast_status roast_sampler_new(const char *proc_root, int64_t interval_ns, roast_sampler **out,
                                roast_error *err);
 /* Stops and joins the thread. No watch may be open. */

@@ -54,8 +54,8 @@ const roast_metric_info *roast_catalogue_find(const char *key, uint32_t *index) 
 
 /* ---- the nearest name ---- */
 
-/* All aliases with a terminator behind each, so that one can be handed out: the blanks between those of
- * one row are replaced once. */
+/* All aliases with a terminator behind each, so that one can be handed out: the blanks between
+ * those of one row are replaced once. */
 static char alias_names[] =
 #define ROAST_METRIC(id, key, aliases, type, scope, unit, group, label, formula, caveat)           \
     aliases "\0"

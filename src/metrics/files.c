@@ -270,16 +270,21 @@ static roast_value int_if(bool known, int64_t value) {
     return known && value >= 0 ? roast_value_int(value) : roast_value_none();
 }
 
+/* A share of an empty tree is not known, and must not pull down the mean over files. */
+static roast_value percent_of(roast_value part, roast_value whole) {
+    if (!(roast_value_number(whole) > 0))
+        return roast_value_none();
+    return roast_value_ratio(part, whole, 100, 1);
+}
+
 static roast_file_row file_row(roast_str name, const file_total *file, const file_read *read) {
     const roast_file *meta = &file->meta;
     roast_file_row row = {.name = name};
     row.total_branches = int_if(file->known, meta->total_branches);
     row.total_tree_bytes = int_if(file->known, meta->tree_bytes);
     row.bytes_read = int_if(read->known && read->sized, read->bytes);
-    row.branches_read_percent =
-        roast_value_ratio(int_if(read->known, read->branches), row.total_branches, 100, 1);
-    row.bytes_read_percent = roast_value_ratio(row.bytes_read, row.total_tree_bytes, 100, 1);
-    /* An empty tree has no ratio. */
+    row.branches_read_percent = percent_of(int_if(read->known, read->branches), row.total_branches);
+    row.bytes_read_percent = percent_of(row.bytes_read, row.total_tree_bytes);
     if (file->known && meta->tree_bytes >= 0 && meta->tree_uncompressed_bytes > 0)
         row.compression_ratio =
             roast_value_real((double)meta->tree_bytes / (double)meta->tree_uncompressed_bytes);

@@ -1,5 +1,5 @@
-/* Names to small numbers, fast for names that come out of one log: there the same name always lies at
- * the same place, so that its address is enough to know it again. */
+/* Names to small numbers, fast for names that come out of one log: there the same name always lies
+ * at the same place, so that its address is enough to know it again. */
 #ifndef ROAST_METRICS_NAMES_H
 #define ROAST_METRICS_NAMES_H
 
@@ -20,8 +20,8 @@ typedef struct roast_names {
 } roast_names;
 
 void roast_names_reset(roast_names *names);
-/* The number of a name (data must not be NULL), given out at its first mention: 0, 1, 2, ... What `name`
- * points to must stay there, unchanged, as long as `names` is used. */
+/* The number of a name (data must not be NULL), given out at its first mention: 0, 1, 2, ... What
+ * `name` points to must stay there, unchanged, as long as `names` is used. */
 roast_status roast_names_slow_id(roast_names *names, roast_str name, uint32_t *id);
 
 static inline roast_status roast_names_id(roast_names *names, roast_str name, uint32_t *id) {

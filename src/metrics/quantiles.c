@@ -85,8 +85,9 @@ static double value_of(uint64_t key) {
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* The value that would stand at `rank` in sorted order. Its key is found from the top, some bits a pass,
- * by counting: six passes whatever the order of the values (7 ms for a million), and nothing moves. */
+/* The value that would stand at `rank` in sorted order. Its key is found from the top, some bits a
+ * pass, by counting: six passes whatever the order of the values (7 ms for a million), and nothing
+ * moves. */
 static double value_at(const double *values, size_t n, size_t rank) {
     uint64_t prefix = 0;
     for (unsigned shift = 64; shift > 0;) {

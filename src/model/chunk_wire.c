@@ -60,7 +60,7 @@ typedef struct reader {
 
 static roast_status damaged(const reader *r, const uint8_t *at, const char *what) {
     return roast_error_set(r->err, ROAST_ECORRUPT, "chunk log", at - r->start,
-                           "damaged chunk log: %s at byte %lld", what, (long long)(at - r->start));
+                           "damaged chunk log: %s (byte %lld)", what, (long long)(at - r->start));
 }
 
 static roast_status no_memory(const reader *r, roast_status status) {
@@ -122,6 +122,8 @@ static roast_status read_rows(reader *r, uint64_t count, roast_chunklog *log) {
         memcpy(log->rows.data, r->at, len);
     roast_row_check check = {0};
     for (uint64_t i = 0; i < count; i++) {
+        if (log->rows.len == len)
+            return damaged(r, r->end, "rows are missing");
         status = roast_row_reserve(log, 0);
         if (status != ROAST_OK)
             return no_memory(r, status);

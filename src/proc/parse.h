@@ -12,8 +12,9 @@ typedef struct roast_cursor {
     const char *at, *end;
 } roast_cursor;
 
-/* The number at the cursor, which does not move. It must be followed by a blank or a line end: one that
- * runs into the end of the buffer may have lost digits. False also if it does not fit 64 bits. */
+/* The number at the cursor, which does not move. It must be followed by a blank or a line end:
+ * one that runs into the end of the buffer may have lost digits. False also if it does not fit
+ * 64 bits. */
 static inline bool roast_cursor_number(const roast_cursor *cursor, uint64_t *out) {
     const char *at = cursor->at;
     uint64_t value = 0;

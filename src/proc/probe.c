@@ -89,9 +89,10 @@ unsigned roast_probe_groups(roast_probe *probe) {
     return probe->groups;
 }
 
-/* The calling thread's own probe. It lives in the thread's storage, so that the only thing that can be
- * short is the key that closes it. In a forked child the files of the parent's other threads stay open
- * until it ends or executes a program: their storage is gone, and nobody is left to close them. */
+/* The calling thread's own probe. It lives in the thread's storage, so that the only thing that
+ * can be short is the key that closes it. In a forked child the files of the parent's other
+ * threads stay open until it ends or executes a program: their storage is gone, and nobody is
+ * left to close them. */
 static _Thread_local struct {
     roast_probe probe;
     bool open;

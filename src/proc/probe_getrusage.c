@@ -1,5 +1,5 @@
-/* The backend for a POSIX system without a /proc that we know: this process, by getrusage. The memory in
- * use now, the run queue, block I/O and calls are not told by anything portable. */
+/* The backend for a POSIX system without a /proc that we know: this process, by getrusage. The
+ * memory in use now, the run queue, block I/O and calls are not told by anything portable. */
 #include "proc/probe.h"
 
 #include "proc/process.h"

@@ -1,9 +1,9 @@
 /* The backend for Linux: /proc, and getrusage for this process and the calling thread.
  *
- * A process as a whole has no run-queue wait, no block-I/O wait and, read from its files, no context
- * switches: the kernel keeps them for each thread (the process's files show the first thread's alone),
- * and a sum over the threads that live would lose what those that ended had gathered, and run backwards.
- * A thread has them all. */
+ * A process as a whole has no run-queue wait, no block-I/O wait and, read from its files, no
+ * context switches: the kernel keeps them for each thread (the process's files show the first
+ * thread's alone), and a sum over the threads that live would lose what those that ended had
+ * gathered, and run backwards. A thread has them all. */
 #include "proc/probe.h"
 
 #include <errno.h>

@@ -51,8 +51,8 @@ static uint64_t stir(uint64_t state, uint64_t value) {
     return state ^ (state >> 31);
 }
 
-/* Clocks tell boots and moments apart, the number processes, the address (randomised) hosts that booted
- * together. */
+/* Clocks tell boots and moments apart, the number processes, the address (randomised) hosts that
+ * booted together. */
 static uint64_t mixed_random(void) {
     uint64_t state = stir(0, (uint64_t)roast_utc_now().ns);
     state = stir(state, (uint64_t)roast_mono_now().ns);

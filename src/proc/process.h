@@ -1,4 +1,5 @@
-/* What tells this process and its threads from others: the count of forks, a number for each thread. */
+/* What tells this process and its threads from others: the count of forks, a number for each
+ * thread. */
 #ifndef ROAST_PROC_PROCESS_H
 #define ROAST_PROC_PROCESS_H
 

@@ -55,7 +55,8 @@ void roast_procfs_schedstat(roast_cursor text, roast_reading *out) {
     if (!roast_cursor_number(&text, &run) || !roast_cursor_skip(&text, 1) ||
         !roast_cursor_number(&text, &wait))
         return;
-    /* A kernel that does not keep it writes zeros; a thread that can be asked has run at least once. */
+    /* A kernel that does not keep it writes zeros; a thread that can be asked has run at least
+     * once. */
     bool kept =
         run != 0 || wait != 0 ||
         !(roast_cursor_skip(&text, 1) && roast_cursor_number(&text, &slices) && slices == 0);

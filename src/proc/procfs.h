@@ -1,5 +1,5 @@
-/* The text of the files under /proc/<pid>, into a reading. What is missing, cut short, not a number or
- * too large is left out. */
+/* The text of the files under /proc/<pid>, into a reading. What is missing, cut short, not a
+ * number or too large is left out. */
 #ifndef ROAST_PROC_PROCFS_H
 #define ROAST_PROC_PROCFS_H
 

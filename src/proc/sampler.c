@@ -1,5 +1,6 @@
-/* The sampling thread: ticks while a watch is open, goes on ticking for a while without reading when the
- * last one closes (chunks come by the thousand a second, and a wake-up costs microseconds), then parks. */
+/* The sampling thread: ticks while a watch is open, goes on ticking for a while without reading
+ * when the last one closes (chunks come by the thousand a second, and a wake-up costs
+ * microseconds), then parks. */
 #include "roast/sampler.h"
 
 #include <errno.h>
@@ -57,8 +58,8 @@ static bool init_condition(pthread_cond_t *condition) {
     return done;
 }
 
-/* Held across the fork, so that the child finds neither half-changed fields nor a lock whose owner did
- * not come along. */
+/* Held across the fork, so that the child finds neither half-changed fields nor a lock whose
+ * owner did not come along. */
 static void before_fork(void) {
     pthread_mutex_lock(&samplers_lock);
     for (roast_sampler *sampler = samplers; sampler != NULL; sampler = sampler->next)
@@ -187,8 +188,8 @@ static bool create_small(roast_sampler *sampler) {
     return done;
 }
 
-/* With the lock held. The thread takes no signal: they are for the program's own threads. A program with
- * much thread-local storage needs a larger stack than ours, hence the second try. */
+/* With the lock held. The thread takes no signal: they are for the program's own threads. A
+ * program with much thread-local storage needs a larger stack than ours, hence the second try. */
 static void start_thread(roast_sampler *sampler) {
     sigset_t all, before;
     sigfillset(&all);

@@ -7,13 +7,13 @@
 
 #include "roast/sampler.h"
 
-/* Few and close together: each tick walks over all of them with a cold cache, and a line fetched from
- * memory costs more than two threads that now and then meet in one. */
+/* Few and close together: each tick walks over all of them with a cold cache, and a line fetched
+ * from memory costs more than two threads that now and then meet in one. */
 enum { ROAST_WATCH_BLOCK = 16 };
 
-/* `word` holds everything that must change at once: bits 0 to 47 the peak, bit 48 whether it is open,
- * above them how often the slot was used. A reading that was taken before the slot changed hands cannot
- * be put into the account of the next one. */
+/* `word` holds everything that must change at once: bits 0 to 47 the peak, bit 48 whether it is
+ * open, above them how often the slot was used. A reading that was taken before the slot changed
+ * hands cannot be put into the account of the next one. */
 struct roast_watch {
     _Atomic uint64_t word;
     _Atomic uint64_t owner; /* roast_thread_serial(), 0 while it is free */
@@ -41,8 +41,8 @@ bool roast_watch_any(roast_watch_set *set);
 /* In a forked child: closes what other threads had open. */
 void roast_watch_keep_only(roast_watch_set *set, uint64_t owner);
 
-/* The sampling thread's: notes what is open (true if anything is), then, after it read the memory, raises
- * the peaks of what was open all the while. */
+/* The sampling thread's: notes what is open (true if anything is), then, after it read the
+ * memory, raises the peaks of what was open all the while. */
 bool roast_watch_note(roast_watch_set *set);
 void roast_watch_raise(roast_watch_set *set, uint64_t rss);
 

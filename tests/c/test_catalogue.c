@@ -162,8 +162,8 @@ static void test_rows_are_complete(void **state) {
     }
 }
 
-/* A table's columns name a table that is there; numbers of the scope "metrics" all say what they cannot
- * tell. */
+/* A table's columns name a table that is there; numbers of the scope "metrics" all say what they
+ * cannot tell. */
 static void test_rows_fit_together(void **state) {
     (void)state;
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
@@ -219,7 +219,7 @@ static void test_nearest(void **state) {
     assert_null(roast_catalogue_nearest(longest));
 }
 
-/* How far a slip may lead: at most two steps for short names, a third of the length for long ones. */
+/* How far a slip may lead: at most two steps for short names, a third of the length for others. */
 static void test_nearest_has_a_limit(void **state) {
     (void)state;
     assert_string_equal("thread", roast_catalogue_nearest("thre"));

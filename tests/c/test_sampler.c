@@ -1,5 +1,5 @@
-/* The sampler: true peaks, parking, forks, threads. The memory it reads is a file of the test's, so that
- * nothing depends on time: a test waits until a value was read. */
+/* The sampler: true peaks, parking, forks, threads. The memory it reads is a file of the test's,
+ * so that nothing depends on time: a test waits until a value was read. */
 #include "support.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@
 #include "roast/proc.h"
 #include "roast/sampler.h"
 
-/* The thread sanitizer cannot follow a thread that starts in the child of a process with threads. */
+/* The thread sanitizer cannot follow a thread that starts in the child of a process with
+ * threads. */
 #if defined(__SANITIZE_THREAD__)
 #define FORK_AND_THREADS false
 #elif defined(__has_feature)

@@ -37,7 +37,8 @@ static double two_pass_std(const double *values, size_t n, long double *mean_out
 enum { MANY = 10000 };
 static double samples[MANY], others[MANY];
 
-/* Small numbers on a large offset, where the sum of squares less the square of the sum has no digit left. */
+/* Small numbers on a large offset, where the sum of squares less the square of the sum has no digit
+ * left. */
 static void fill_samples(double offset) {
     uint64_t seed = 7;
     for (size_t i = 0; i < MANY; i++) {

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import cases
@@ -69,11 +70,11 @@ def check_list(program: Path) -> list[str]:
 
 def checks(program: Path, update: bool) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     for path in sorted((HERE / "cases").glob("*.txt")):
-        yield path.stem, lambda path=path: check_case(program, path, update)
+        yield path.stem, partial(check_case, program, path, update)
     for name in GENERATED:
-        yield f"{name} is up to date", lambda name=name: check_page(program, name, update)
-    yield f"pages fit into {WIDTH} columns", lambda: check_width(program)
-    yield "the list of metrics is complete", lambda: check_list(program)
+        yield f"{name} is up to date", partial(check_page, program, name, update)
+    yield f"pages fit into {WIDTH} columns", partial(check_width, program)
+    yield "the list of metrics is complete", partial(check_list, program)
 
 
 def main(arguments: list[str]) -> int:

@@ -103,19 +103,17 @@ def known_parts() -> set[str]:
     return {part for parts in PYTHON_LAYERS for part in parts}
 
 
-def imported_parts(node: ast.AST, package: list[str]) -> Iterator[str]:
+def imported_parts(node: ast.Import | ast.ImportFrom, package: list[str]) -> Iterator[str]:
     """The parts of roastcoffea that a statement of a module inside `package` imports."""
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
+    else:
         base = package[:len(package) - node.level + 1] if node.level else []
         module = ".".join([*base, *(node.module or "").split(".")]).strip(".")
         names = [module]
         if module == "roastcoffea":
             names = [f"{module}.{alias.name}" if alias.name in known_parts() else module
                      for alias in node.names]
-    else:
-        return
     for name in names:
         first, *rest = name.split(".")
         if first == "roastcoffea":
@@ -141,6 +139,8 @@ def check_python(root: Path) -> Iterator[str]:
         module = path.relative_to(base).with_suffix("")
         part = module.parts[1]
         for node in ast.walk(ast.parse(path.read_text(), str(path))):
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
             for used in imported_parts(node, list(module.parts[:-1])):
                 problem = problem_of_import(part, used)
                 if problem:

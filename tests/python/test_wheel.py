@@ -46,8 +46,10 @@ def test_wheel_holds(wheel, pattern):
 
 
 def test_wheel_holds_nothing_else(wheel):
-    """No test, no library of ours, nothing that a build left behind."""
-    for name in zipfile.ZipFile(wheel).namelist():
+    """No test, no library of ours, nothing that a build left behind, nothing twice."""
+    names = zipfile.ZipFile(wheel).namelist()
+    assert len(names) == len(set(names)), "\n".join(names)
+    for name in names:
         assert name.startswith(("roastcoffea/", "coffea_metrics/", "roastcoffea-")), name
         assert not name.endswith((".a", ".o", ".c", ".h", ".pyc")), name
 

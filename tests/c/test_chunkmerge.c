@@ -1,0 +1,439 @@
+/* Merging, slicing and copying chunk logs, also when memory is short. */
+#include "chunk_sample.h"
+
+static roast_error err;
+
+static roast_merge_result merge(roast_chunklog *into, const roast_chunklog *from, bool unique) {
+    roast_merge_result result = {99, 99};
+    assert_ok(roast_chunklog_merge(into, from, unique, &result, &err), err);
+    return result;
+}
+
+static void assert_same_bytes(packed want, const roast_chunklog *log) {
+    packed got = pack(log);
+    assert_int_equal(want.len, got.len);
+    assert_memory_equal(want.data, got.data, got.len);
+    free(got.data);
+}
+
+/* Rows [0, count) of `part` are the rows of `whole` from `first` on, and packing keeps them. */
+static void assert_part(const roast_chunklog *whole, uint64_t first, const roast_chunklog *part) {
+    packed bytes = pack(whole);
+    roast_chunklog *again = unpack(bytes);
+    const roast_chunklog *const both[] = {whole, again};
+    roast_chunk want, got;
+    for (size_t b = 0; b < COUNT_OF(both); b++) {
+        for (uint64_t i = 0; i < roast_chunklog_count(part); i++) {
+            assert_ok(roast_chunklog_get(part, i, &want, &err), err);
+            assert_ok(roast_chunklog_get(both[b], first + i, &got, &err), err);
+            assert_true(want.have == got.have);
+            assert_true(want.seq == got.seq && want.token == got.token);
+            assert_true(want.duration_ns == got.duration_ns);
+            assert_same_str(want.file, got.file);
+            assert_same_str(want.dataset, got.dataset);
+            assert_same_str(want.worker, got.worker);
+        }
+    }
+    free(bytes.data);
+    roast_chunklog_free(again);
+}
+
+static uint32_t count_files(const roast_chunklog *log) {
+    roast_file_cursor cursor;
+    roast_file file;
+    uint32_t count = 0;
+    roast_file_cursor_init(&cursor, log);
+    while (roast_file_cursor_next(&cursor, &file))
+        count++;
+    return count;
+}
+
+/* ---- merging ---- */
+
+static void test_merge_into_empty(void **state) {
+    (void)state;
+    roast_chunklog *from = rich_log(), *into = new_log(), *empty = new_log();
+    packed want = pack(from);
+    assert_int_equal(4, merge(into, from, false).added);
+    assert_same_bytes(want, into);
+    assert_int_equal(0, merge(into, empty, false).added);
+    assert_same_bytes(want, into);
+    assert_int_equal(0, merge(empty, empty, false).added);
+    assert_int_equal(0, merge(empty, empty, true).added);
+    assert_int_equal(0, roast_chunklog_count(empty));
+    assert_int_equal(4, merge(empty, from, true).added);
+    assert_part(empty, 0, from);
+    free(want.data);
+    roast_chunklog_free(empty);
+    roast_chunklog_free(into);
+    roast_chunklog_free(from);
+}
+
+static void test_merge_translates(void **state) {
+    (void)state;
+    roast_chunklog *into = new_log(), *from = rich_log(), *other = plain_log(3, 1, 40);
+    sample s;
+    memset(&s, 0, sizeof s);
+    s.chunk.dataset = str("something that no other log has, to shift all numbers");
+    append(into, &s);
+    assert_int_equal(40, merge(into, other, false).added);
+    assert_int_equal(4, merge(into, from, false).added);
+    assert_int_equal(45, roast_chunklog_count(into));
+    assert_part(into, 1, other);
+    assert_part(into, 41, from);
+    assert_int_equal(1, count_files(into));
+    sample_full(&s);
+    roast_chunk got;
+    assert_ok(roast_chunklog_get(into, 43, &got, &err), err);
+    assert_same_chunk(into, &s.chunk, &got);
+    roast_chunklog_free(other);
+    roast_chunklog_free(from);
+    roast_chunklog_free(into);
+}
+
+/* References of two and three bytes on one side, of one on the other. */
+static void test_merge_many_entries(void **state) {
+    (void)state;
+    roast_chunklog *large = new_log(), *small = rich_log();
+    sample s;
+    char name[32];
+    enum { COUNT = 20000 };
+    for (int i = 0; i < COUNT; i++) {
+        sample_plain(&s, 11, (uint64_t)i);
+        snprintf(name, sizeof name, "file-%d.root", i);
+        s.chunk.file = str(name);
+        append(large, &s);
+    }
+    packed before = pack(large);
+    roast_chunklog *copy = unpack(before);
+    assert_int_equal(4, merge(large, small, false).added);
+    assert_part(large, COUNT, small);
+    assert_int_equal(COUNT, merge(small, copy, false).added);
+    assert_part(small, 4, copy);
+    free(before.data);
+    roast_chunklog_free(copy);
+    roast_chunklog_free(small);
+    roast_chunklog_free(large);
+}
+
+static void test_merge_with_itself(void **state) {
+    (void)state;
+    roast_chunklog *log = rich_log(), *once = rich_log();
+    assert_int_equal(4, merge(log, log, false).added);
+    assert_int_equal(8, roast_chunklog_count(log));
+    assert_part(log, 0, once);
+    assert_part(log, 4, once);
+    /* The two chunks without a token have no identity: they cannot be told apart. */
+    roast_merge_result result = merge(log, log, true);
+    assert_int_equal(2, result.added);
+    assert_int_equal(6, result.duplicates);
+    roast_chunklog_free(once);
+    roast_chunklog_free(log);
+}
+
+static void test_merge_unique(void **state) {
+    (void)state;
+    roast_chunklog *into = plain_log(1, 1, 100), *overlap = plain_log(1, 51, 100),
+                   *other = plain_log(2, 51, 100), *nameless = plain_log(0, 1, 3);
+    roast_merge_result result = merge(into, overlap, true);
+    assert_int_equal(50, result.added);
+    assert_int_equal(50, result.duplicates);
+    result = merge(into, overlap, true);
+    assert_int_equal(0, result.added);
+    assert_int_equal(100, result.duplicates);
+    result = merge(into, other, true);
+    assert_int_equal(100, result.added);
+    for (int i = 0; i < 2; i++) {
+        result = merge(into, nameless, true);
+        assert_int_equal(3, result.added);
+        assert_int_equal(0, result.duplicates);
+    }
+    assert_int_equal(256, roast_chunklog_count(into));
+    /* Repeats inside of what comes. */
+    roast_chunklog *twice = plain_log(5, 1, 10);
+    assert_int_equal(10, merge(twice, twice, false).added);
+    result = merge(into, twice, true);
+    assert_int_equal(10, result.added);
+    assert_int_equal(10, result.duplicates);
+    roast_chunklog_free(twice);
+    roast_chunklog_free(nameless);
+    roast_chunklog_free(other);
+    roast_chunklog_free(overlap);
+    roast_chunklog_free(into);
+}
+
+/* What came in by other ways between two unique merges is known to the second. */
+static void test_merge_unique_sees_all_rows(void **state) {
+    (void)state;
+    roast_chunklog *into = plain_log(1, 1, 3), *from = plain_log(1, 2, 6),
+                   *more = plain_log(1, 8, 2);
+    assert_int_equal(4, merge(into, from, true).added); /* now 1 to 7 */
+    sample s;
+    sample_plain(&s, 1, 10);
+    append(into, &s);
+    assert_int_equal(2, merge(into, more, false).added); /* 8, 9 */
+    assert_ok(roast_chunklog_merge_slice(into, more, 0, 1, 1, &err), err);
+    roast_chunklog *all = plain_log(1, 1, 11);
+    roast_merge_result result = merge(into, all, true);
+    assert_int_equal(1, result.added); /* 11 */
+    assert_int_equal(10, result.duplicates);
+    roast_chunklog_free(all);
+    roast_chunklog_free(more);
+    roast_chunklog_free(from);
+    roast_chunklog_free(into);
+}
+
+static int by_identity(const void *a, const void *b) {
+    const roast_chunk *x = a, *y = b;
+    if (x->token != y->token)
+        return x->token < y->token ? -1 : 1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static roast_chunk *sorted(const roast_chunklog *log) {
+    roast_chunk *chunks = malloc((size_t)roast_chunklog_count(log) * sizeof *chunks);
+    assert_non_null(chunks);
+    roast_chunk_cursor cursor;
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &chunks[cursor.index]) &&
+           cursor.index < roast_chunklog_count(log))
+        continue;
+    assert_int_equal(roast_chunklog_count(log), cursor.index);
+    qsort(chunks, (size_t)cursor.index, sizeof *chunks, by_identity);
+    return chunks;
+}
+
+static void test_order_of_merging(void **state) {
+    (void)state;
+    roast_chunklog *parts[] = {plain_log(1, 1, 40), plain_log(2, 1, 33), rich_log(),
+                               plain_log(3, 1, 1)};
+    roast_chunklog *forth = new_log(), *back = new_log();
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        merge(forth, parts[i], false);
+        merge(back, parts[COUNT_OF(parts) - 1 - i], false);
+    }
+    assert_int_equal(roast_chunklog_count(forth), roast_chunklog_count(back));
+    roast_chunk *a = sorted(forth), *b = sorted(back);
+    for (uint64_t i = 0; i < roast_chunklog_count(forth); i++) {
+        assert_int_equal(0, by_identity(&a[i], &b[i]));
+        for (unsigned f = 0; f < ROAST_CHUNK_FIELD_COUNT; f++)
+            assert_true(get_field(&a[i], f) == get_field(&b[i], f));
+        assert_same_str(a[i].file, b[i].file);
+        assert_same_key(&a[i], &b[i]);
+        assert_int_equal(a[i].n_sections, b[i].n_sections);
+        assert_int_equal(a[i].n_customs, b[i].n_customs);
+    }
+    assert_int_equal(count_files(forth), count_files(back));
+    free(a);
+    free(b);
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        roast_chunklog_free(parts[i]);
+    roast_chunklog_free(forth);
+    roast_chunklog_free(back);
+}
+
+/* ---- slices ---- */
+
+static void check_slice(const roast_chunklog *from, int64_t start, uint64_t count, int64_t step) {
+    roast_chunklog *into = plain_log(8, 500, 1);
+    assert_ok(roast_chunklog_merge_slice(into, from, start, count, step, &err), err);
+    assert_int_equal(1 + count, roast_chunklog_count(into));
+    roast_chunk chunk;
+    for (uint64_t i = 0; i < count; i++) {
+        assert_ok(roast_chunklog_get(into, 1 + i, &chunk, &err), err);
+        assert_int_equal(start + (int64_t)i * step, (int64_t)chunk.seq - 1);
+        assert_str(chunk.seq % 2 == 0 ? "even.root" : "odd.root", chunk.file);
+    }
+    roast_chunklog_free(into);
+}
+
+static void test_slices(void **state) {
+    (void)state;
+    enum { COUNT = 70 };
+    roast_chunklog *from = plain_log(4, 1, COUNT), *into = new_log();
+    check_slice(from, 0, COUNT, 1);
+    check_slice(from, COUNT - 1, COUNT, -1);
+    check_slice(from, 0, 0, 0);
+    check_slice(from, -5, 0, 1);
+    check_slice(from, 0, 1, INT64_MAX);
+    check_slice(from, 69, 1, INT64_MIN);
+    for (int64_t start = 0; start < COUNT; start += 3)
+        for (int64_t step = -COUNT; step <= COUNT; step++) {
+            if (step == 0)
+                continue;
+            int64_t reach = step < 0 ? start / -step : (COUNT - 1 - start) / step;
+            check_slice(from, start, (uint64_t)reach + 1, step);
+            assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(
+                                            into, from, start, (uint64_t)reach + 2, step, &err));
+        }
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, 0, 1, 0, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, -1, 1, 1, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, COUNT, 1, -1, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, 0, UINT64_MAX, 1, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, into, 0, 1, 1, NULL));
+    assert_int_equal(0, roast_chunklog_count(into));
+    roast_chunklog_free(into);
+    roast_chunklog_free(from);
+}
+
+static void test_slice_of_itself(void **state) {
+    (void)state;
+    roast_chunklog *log = plain_log(4, 1, 40);
+    assert_ok(roast_chunklog_merge_slice(log, log, 39, 40, -1, &err), err);
+    roast_chunk chunk;
+    for (uint64_t i = 0; i < 80; i++) {
+        assert_ok(roast_chunklog_get(log, i, &chunk, &err), err);
+        assert_int_equal(i < 40 ? i + 1 : 80 - i, chunk.seq);
+    }
+    roast_chunklog_free(log);
+}
+
+/* ---- copies ---- */
+
+static void test_copy(void **state) {
+    (void)state;
+    roast_chunklog *log = rich_log(), *copy = NULL, *empty = new_log();
+    packed before = pack(log);
+    assert_ok(roast_chunklog_copy(log, &copy, &err), err);
+    assert_same_bytes(before, copy);
+    sample s;
+    sample_plain(&s, 12, 1);
+    append(copy, &s); /* of its own */
+    assert_same_bytes(before, log);
+    append(log, &s);
+    assert_part(log, 0, copy);
+    roast_chunklog_free(copy);
+    assert_ok(roast_chunklog_copy(empty, &copy, &err), err);
+    assert_int_equal(0, roast_chunklog_count(copy));
+    append(copy, &s);
+    free(before.data);
+    roast_chunklog_free(copy);
+    roast_chunklog_free(empty);
+    roast_chunklog_free(log);
+}
+
+/* ---- when memory is short ---- */
+
+typedef enum operation { APPEND, ADD_FILE, MERGE, MERGE_UNIQUE, SLICE, SLICE_OF_ITSELF } operation;
+
+typedef struct walk {
+    operation operation;
+    const roast_chunklog *start, *from;
+    packed start_bytes, want_bytes;
+} walk;
+
+static roast_status operate(const walk *w, roast_chunklog *log) {
+    sample s;
+    sample_full(&s);
+    const roast_branch_size branch = {{"b", 1}, 1, 2};
+    const roast_file file = {.name = str("f"), .n_branches = 1, .branches = &branch};
+    switch (w->operation) {
+    case APPEND:
+        return roast_chunklog_append(log, &s.chunk, &err);
+    case ADD_FILE:
+        return roast_chunklog_add_file(log, &file, &err);
+    case MERGE:
+        return roast_chunklog_merge(log, w->from, false, NULL, &err);
+    case MERGE_UNIQUE:
+        return roast_chunklog_merge(log, w->from, true, NULL, &err);
+    case SLICE:
+        return roast_chunklog_merge_slice(log, w->from, 39, 20, -2, &err);
+    case SLICE_OF_ITSELF:
+        return roast_chunklog_merge_slice(log, log, 0, roast_chunklog_count(log), 1, &err);
+    }
+    return ROAST_EINVAL;
+}
+
+/* After a failure the log is as before, and the same works once there is memory again. */
+static roast_status operation_body(void *context) {
+    const walk *w = context;
+    roast_chunklog *log = NULL;
+    ROAST_TRY(roast_chunklog_copy(w->start, &log, &err));
+    roast_status status = operate(w, log);
+    if (status != ROAST_OK) {
+        alloc_fail_stop();
+        assert_int_equal(status, err.status);
+        assert_same_bytes(w->start_bytes, log);
+        assert_ok(operate(w, log), err);
+        assert_same_bytes(w->want_bytes, log);
+    }
+    roast_chunklog_free(log);
+    return status;
+}
+
+static void walk_operation(operation what, const roast_chunklog *start) {
+    roast_chunklog *from = plain_log(7, 2, 40), *want;
+    walk w = {.operation = what, .start = start, .from = from, .start_bytes = pack(start)};
+    assert_ok(roast_chunklog_copy(start, &want, &err), err);
+    assert_ok(operate(&w, want), err);
+    w.want_bytes = pack(want);
+    assert_true(alloc_walk(operation_body, &w) > 3);
+    free(w.start_bytes.data);
+    free(w.want_bytes.data);
+    roast_chunklog_free(want);
+    roast_chunklog_free(from);
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    roast_chunklog *rich = rich_log(), *empty = new_log();
+    for (operation what = APPEND; what <= SLICE_OF_ITSELF; what++) {
+        walk_operation(what, rich);
+        if (what != SLICE_OF_ITSELF)
+            walk_operation(what, empty);
+    }
+    roast_chunklog_free(rich);
+    roast_chunklog_free(empty);
+}
+
+static roast_status copy_body(void *context) {
+    roast_chunklog *copy;
+    ROAST_TRY(roast_chunklog_copy(context, &copy, &err));
+    roast_chunklog_free(copy);
+    return ROAST_OK;
+}
+
+static roast_status encode_body(void *context) {
+    roast_sink *sink;
+    ROAST_TRY(roast_sink_new_memory(&sink, &err));
+    roast_status status = roast_chunklog_encode(context, sink, &err);
+    roast_sink_free(sink);
+    return status;
+}
+
+static roast_status decode_body(void *context) {
+    const packed *bytes = context;
+    roast_chunklog *log;
+    ROAST_TRY(roast_chunklog_decode(bytes->data, bytes->len, &log, &err));
+    roast_chunklog_free(log);
+    return ROAST_OK;
+}
+
+static void test_failing_copies(void **state) {
+    (void)state;
+    roast_chunklog *log = rich_log();
+    packed bytes = pack(log);
+    assert_true(alloc_walk(copy_body, log) > 3);
+    assert_true(alloc_walk(encode_body, log) > 2);
+    assert_true(alloc_walk(decode_body, &bytes) > 3);
+    free(bytes.data);
+    roast_chunklog_free(log);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_merge_into_empty),
+        cmocka_unit_test(test_merge_translates),
+        cmocka_unit_test(test_merge_many_entries),
+        cmocka_unit_test(test_merge_with_itself),
+        cmocka_unit_test(test_merge_unique),
+        cmocka_unit_test(test_merge_unique_sees_all_rows),
+        cmocka_unit_test(test_order_of_merging),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_slice_of_itself),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_failing_copies),
+    };
+    return cmocka_run_group_tests_name("chunkmerge", tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* The truth of figures: this process and others with a known load. */
+#include "support.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../burn/load.h"
+#include "roast/proc.h"
+
+#define DATA     "tests/data/proc/"
+#define MEGABYTE UINT64_C(1000000)
+
+static void needs_linux(void) {
+    if (strcmp(roast_probe_backend(), "linux") != 0)
+        skip();
+}
+
+static roast_probe *open_probe(const char *root, int64_t pid, int64_t tid) {
+    roast_error err;
+    roast_probe *probe = NULL;
+    assert_ok(roast_probe_new(root, pid, tid, &probe, &err), err);
+    return probe;
+}
+
+static roast_reading read_once(const char *root, int64_t pid, int64_t tid) {
+    roast_probe *probe = open_probe(root, pid, tid);
+    roast_reading reading;
+    roast_probe_read(probe, ROAST_READ_ALL, &reading);
+    roast_probe_free(probe);
+    return reading;
+}
+
+static void run_thread(void *(*body)(void *), void *context) {
+    pthread_t thread;
+    void *fault;
+    assert_int_equal(0, pthread_create(&thread, NULL, body, context));
+    assert_int_equal(0, pthread_join(thread, &fault));
+    if (fault != NULL)
+        fail_msg("%s", (const char *)fault);
+}
+
+static uint64_t cpu_of(const roast_reading *reading) {
+    return reading->cpu_user_ns + reading->cpu_system_ns;
+}
+
+static void *burn_and_compare(void *unused) {
+    (void)unused;
+    roast_reading start, burnt, slept;
+    roast_probe *probe = roast_probe_this_thread();
+    roast_probe_read(probe, ROAST_READ_USAGE, &start);
+    burn_cpu(0.3);
+    roast_probe_read(probe, ROAST_READ_USAGE, &burnt);
+    burn_sleep(0.2);
+    roast_probe_read(probe, ROAST_READ_USAGE, &slept);
+    double user = 1e-9 * (double)(burnt.cpu_user_ns - start.cpu_user_ns);
+    double asleep = 1e-9 * (double)(cpu_of(&slept) - cpu_of(&burnt));
+    if (user < 0.27 || user > 0.33)
+        return "0.3 s of CPU time are not seen";
+    if (asleep > 0.02)
+        return "sleep is seen as CPU time";
+    return slept.voluntary_switches > burnt.voluntary_switches ? NULL : "sleep is no switch";
+}
+
+static void cpu_time_is_true(void **state) {
+    (void)state;
+    run_thread(burn_and_compare, NULL);
+}
+
+/* Starts tests/burn with one or two arguments; *output is its stdout. */
+static pid_t start_burn(const char *what, const char *first, const char *second, int *output) {
+    const char *program = getenv("ROAST_BURN");
+    if (program == NULL)
+        fail_msg("ROAST_BURN does not name the program burn");
+    int pipes[2];
+    assert_int_equal(0, pipe(pipes));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(pipes[1], STDOUT_FILENO);
+        close(pipes[0]);
+        close(pipes[1]);
+        execl(program, program, what, first, second, (char *)NULL);
+        _exit(127);
+    }
+    close(pipes[1]);
+    *output = pipes[0];
+    return child;
+}
+
+static void another_process_that_computes(void **state) {
+    (void)state;
+    needs_linux();
+    int output;
+    pid_t child = start_burn("cpu", "0.3", NULL, &output);
+    roast_probe *probe = open_probe(NULL, child, 0);
+    siginfo_t info;
+    assert_int_equal(0, waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT));
+    roast_reading reading;
+    roast_probe_read(probe, ROAST_READ_ALL, &reading);
+    struct rusage usage;
+    int status;
+    assert_int_equal(child, wait4(child, &status, 0, &usage));
+    assert_int_equal(0, status);
+    double user = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
+    double seen = 1e-9 * (double)reading.cpu_user_ns;
+    assert_true(user > 0.27);
+    assert_true(seen > user - 0.03 && seen < user + 0.03);
+    /* Its memory went when it ended; a 0 would be a lie. */
+    assert_false(reading.have & (ROAST_HAVE(rss_bytes) | ROAST_HAVE(peak_rss_bytes)));
+    roast_probe_read(probe, ROAST_READ_ALL, &reading); /* now it is gone altogether */
+    assert_int_equal(0, reading.have);
+    roast_probe_free(probe);
+    close(output);
+}
+
+static void another_process_that_holds_memory(void **state) {
+    (void)state;
+    needs_linux();
+    int output;
+    char line[8] = "";
+    pid_t child = start_burn("memory", "64", "60", &output);
+    assert_int_equal(8, read(output, line, 8)); /* "holding\n" */
+    roast_reading reading = read_once(NULL, child, 0);
+    roast_reading thread = read_once(NULL, child, child);
+    assert_int_equal(0, kill(child, SIGKILL));
+    assert_int_equal(child, waitpid(child, NULL, 0));
+    close(output);
+    assert_true(reading.rss_bytes > 63 * MEGABYTE);
+    assert_true(reading.peak_rss_bytes > 63 * MEGABYTE);
+    assert_true(thread.rss_bytes > 63 * MEGABYTE);
+    assert_true(thread.have & ROAST_HAVE(voluntary_switches));
+    assert_true(thread.minor_faults >= 64 * MEGABYTE / (2 * MEGABYTE)); /* pages may be huge */
+}
+
+/* The length of /proc/<pid>/io is what reading it adds to read_chars. */
+static uint64_t digits(const roast_reading *reading) {
+    return (uint64_t)snprintf(
+        NULL, 0, "%llu%llu%llu%llu%llu%llu", (unsigned long long)reading->read_chars,
+        (unsigned long long)reading->write_chars, (unsigned long long)reading->read_calls,
+        (unsigned long long)reading->write_calls, (unsigned long long)reading->read_bytes,
+        (unsigned long long)reading->write_bytes);
+}
+
+static void reads_are_counted_exactly(void **state) {
+    (void)state;
+    roast_probe *probe = roast_probe_this_thread();
+    if (!(roast_probe_groups(probe) & ROAST_READ_IO))
+        skip(); /* a kernel without it */
+    roast_reading first, before, after;
+    size_t calls, bytes;
+    roast_probe_read(probe, ROAST_READ_IO, &first);
+    roast_probe_read(probe, ROAST_READ_IO, &before);
+    assert_true(burn_read(DATA "plain/self/stat", &calls, &bytes));
+    roast_probe_read(probe, ROAST_READ_IO, &after);
+    /* Between two readings lies the pread of the first of them: one call, and the file's length. */
+    assert_int_equal(1, before.read_calls - first.read_calls);
+    uint64_t own = before.read_chars - first.read_chars + digits(&before) - digits(&first);
+    assert_int_equal(2, calls);
+    assert_int_equal(calls + 1, after.read_calls - before.read_calls);
+    assert_int_equal(bytes + own, after.read_chars - before.read_chars);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_time_is_true),
+        cmocka_unit_test(another_process_that_computes),
+        cmocka_unit_test(another_process_that_holds_memory),
+        cmocka_unit_test(reads_are_counted_exactly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+"""What the Python tests share: a processor of every kind, and events made on the spot."""
+
+from __future__ import annotations
+
+from roastcoffea import track_memory, track_metrics, track_time
+
+
+class Events(list):
+    """Events as Coffea hands them over, as far as the decorator looks at them."""
+
+    def __init__(self, n=3, **metadata):
+        super().__init__(range(n))
+        self.metadata = {
+            "dataset": "ttbar",
+            "filename": "root://host//store/ttbar_1.root",
+            "treename": "Events",
+            "entrystart": 100,
+            "entrystop": 100 + n,
+            "fileuuid": "0b1e2a1c-3c5d-11ee-8c99-0242ac120002",
+            **metadata,
+        }
+
+
+class Processor:
+    """A decorated processor with sections."""
+
+    _roastcoffea_collect_metrics = True
+
+    @track_metrics
+    def process(self, events):
+        """Counts."""
+        with track_time(self, "selection"):
+            with track_time(self, "inner"):
+                total = sum(events)
+        with track_memory(self, "filling"):
+            pass
+        return {"n": len(events), "total": total}
+
+
+def make_log(n, **metadata):
+    """A log of n chunks, added up as a reduction would."""
+    processor = Processor()
+    log = processor.process(Events(1, **metadata))["__roastcoffea_metrics__"]
+    for i in range(1, n):
+        log += processor.process(Events(i % 7, **metadata))["__roastcoffea_metrics__"]
+    return log
