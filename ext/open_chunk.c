@@ -243,6 +243,11 @@ static void put_differences(const roast_reading *before, const roast_reading *af
     }
     DIFFERENCE(cpu_user_ns, cpu_user_ns)
     DIFFERENCE(cpu_system_ns, cpu_system_ns)
+    if (out->cpu_user_ns < 0) {
+        /* The sum is exact, but the kernel's share comes late, a tick at a time. */
+        out->cpu_system_ns += out->cpu_user_ns;
+        out->cpu_user_ns = 0;
+    }
     DIFFERENCE(runqueue_wait_ns, runqueue_wait_ns)
     DIFFERENCE(io_wait_ns, io_wait_ns)
     DIFFERENCE(minor_faults, minor_faults)

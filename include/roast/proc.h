@@ -12,8 +12,8 @@
 #define ROAST_READING_LIST(X)                                                                      \
     X(rss_bytes, STATM, "bytes", "resident memory of the process")                                 \
     X(peak_rss_bytes, PEAK, "bytes", "largest resident memory of the process in its life")         \
-    X(cpu_user_ns, USAGE, "ns", "CPU time in user mode")                                           \
-    X(cpu_system_ns, USAGE, "ns", "CPU time in the kernel")                                        \
+    X(cpu_user_ns, USAGE, "ns", "CPU time in user mode: what is not the kernel's")                 \
+    X(cpu_system_ns, USAGE, "ns", "CPU time in the kernel, as of the scheduler's last tick")       \
     X(minor_faults, USAGE, "1", "page faults served without I/O")                                  \
     X(major_faults, USAGE, "1", "page faults that needed I/O")                                     \
     X(voluntary_switches, USAGE, "1", "context switches by waiting")                               \

@@ -54,6 +54,10 @@ const roast_series *roast_run_series_view(const roast_run *run);
 /* Puts a whole part in; the run owns it from then on. */
 void roast_run_take_chunks(roast_run *run, roast_chunklog *log);
 void roast_run_take_series(roast_run *run, roast_series *series);
+/* Lets the run look at a part that stays the caller's and outlives the run; only the views show it.
+ * NULL, or taking a part, ends it. */
+void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log);
+void roast_run_lend_series(roast_run *run, const roast_series *series);
 
 /* A figure of a span, summed up by the scheduler: ("execute", prefix, "thread-cpu", "seconds"). */
 typedef struct roast_span_value {

@@ -75,19 +75,6 @@ roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uui
 
 /* ---- reading ---- */
 
-roast_entry_kind roast_entry_kind_of(const roast_chunklog *log, uint32_t ref) {
-    return (roast_entry_kind)(uint8_t)roast_intern_get(&log->entries, ref - 1).data[0];
-}
-
-roast_str roast_entry_payload(const roast_chunklog *log, uint32_t ref) {
-    roast_str entry = roast_intern_get(&log->entries, ref - 1);
-    return (roast_str){entry.data + 1, entry.len - 1};
-}
-
-roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref) {
-    return ref == 0 ? (roast_str){NULL, 0} : roast_entry_payload(log, ref);
-}
-
 roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref) {
     roast_context context = {0};
     roast_str payload = roast_entry_payload(log, ref);

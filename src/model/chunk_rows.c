@@ -215,6 +215,8 @@ static bool reads_valid(const roast_chunklog *log, const roast_chunk *chunk) {
 static bool customs_valid(const roast_chunklog *log, const roast_chunk *chunk) {
     roast_tail_cursor tail;
     roast_custom custom;
+    if (chunk->n_customs == 0)
+        return chunk->packed.customs_at == chunk->packed.end;
     roast_chunk_customs(log, chunk, &tail);
     while (roast_chunk_next_custom(&tail, &custom))
         continue;

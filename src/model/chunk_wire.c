@@ -7,22 +7,31 @@
 static const uint8_t magic[4] = {'R', 'C', 'L', 'G'};
 enum { VERSION = 1, HEADER = 5, TRAILER = 4 };
 
-/* Feeds the sink and the checksum at once; numbers are gathered first. */
+/* Feeds the sink and the checksum at once. Small pieces are gathered first: the log of one chunk
+ * then goes out in one. */
 typedef struct writer {
     roast_sink *sink;
     uint32_t crc;
     size_t used;
-    uint8_t gathered[512];
+    uint8_t gathered[1024];
 } writer;
 
-static void put_bytes(writer *w, const void *data, size_t len) {
-    w->crc = roast_crc32c(w->crc, data, len);
-    roast_sink_write(w->sink, data, len);
+static void flush(writer *w) {
+    w->crc = roast_crc32c(w->crc, w->gathered, w->used);
+    roast_sink_write(w->sink, w->gathered, w->used);
+    w->used = 0;
 }
 
-static void flush(writer *w) {
-    put_bytes(w, w->gathered, w->used);
-    w->used = 0;
+static void put_bytes(writer *w, const void *data, size_t len) {
+    if (len > sizeof w->gathered - w->used)
+        flush(w);
+    if (len > sizeof w->gathered) {
+        w->crc = roast_crc32c(w->crc, data, len);
+        roast_sink_write(w->sink, data, len);
+    } else if (len > 0) {
+        memcpy(w->gathered + w->used, data, len);
+        w->used += len;
+    }
 }
 
 static void put_number(writer *w, uint64_t value) {
@@ -31,20 +40,28 @@ static void put_number(writer *w, uint64_t value) {
     w->used = (size_t)(roast_put_varint(w->gathered + w->used, value) - w->gathered);
 }
 
+static void put_checksum(writer *w) {
+    flush(w);
+    const uint8_t crc[TRAILER] = {(uint8_t)w->crc, (uint8_t)(w->crc >> 8), (uint8_t)(w->crc >> 16),
+                                  (uint8_t)(w->crc >> 24)};
+    roast_sink_write(w->sink, crc, sizeof crc);
+}
+
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err) {
-    writer w = {.sink = sink, .used = HEADER};
-    memcpy(w.gathered, magic, sizeof magic);
-    w.gathered[sizeof magic] = VERSION;
+    writer w;
+    w.sink = sink;
+    w.crc = 0;
+    w.used = 0;
+    const uint8_t version = VERSION;
+    put_bytes(&w, magic, sizeof magic);
+    put_bytes(&w, &version, 1);
     put_number(&w, log->entries.count);
     put_number(&w, log->count);
     for (uint32_t id = 0; id < log->entries.count; id++)
         put_number(&w, roast_intern_get(&log->entries, id).len);
-    flush(&w);
     put_bytes(&w, log->entries.bytes.data, log->entries.bytes.len);
     put_bytes(&w, log->rows.data, log->rows.len);
-    const uint8_t crc[TRAILER] = {(uint8_t)w.crc, (uint8_t)(w.crc >> 8), (uint8_t)(w.crc >> 16),
-                                  (uint8_t)(w.crc >> 24)};
-    roast_sink_write(sink, crc, sizeof crc);
+    put_checksum(&w);
     return roast_sink_finish(sink, err);
 }
 

@@ -91,11 +91,18 @@ roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const u
 roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref);
 roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
                               roast_str treename, uint32_t *ref);
-/* The text behind a reference; absent for 0. The reference must be valid. */
-roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref);
+static inline roast_entry_kind roast_entry_kind_of(const roast_chunklog *log, uint32_t ref) {
+    return (roast_entry_kind)(uint8_t)roast_intern_get(&log->entries, ref - 1).data[0];
+}
 /* The payload behind a valid, non-zero reference. */
-roast_str roast_entry_payload(const roast_chunklog *log, uint32_t ref);
-roast_entry_kind roast_entry_kind_of(const roast_chunklog *log, uint32_t ref);
+static inline roast_str roast_entry_payload(const roast_chunklog *log, uint32_t ref) {
+    roast_str entry = roast_intern_get(&log->entries, ref - 1);
+    return (roast_str){entry.data + 1, entry.len - 1};
+}
+/* The text behind a valid reference; absent for 0. */
+static inline roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref) {
+    return ref == 0 ? (roast_str){NULL, 0} : roast_entry_payload(log, ref);
+}
 /* Checks the payload of entry number `id`: kinds and ranges of all that it refers to. */
 bool roast_entry_valid(const roast_chunklog *log, uint32_t id);
 /* Adds entry `id` of `from`: map[id] is its reference in `into`, as map[0] to map[id - 1] are those

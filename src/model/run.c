@@ -17,6 +17,8 @@ struct roast_run {
     roast_str processor;
     roast_chunklog *chunks;
     roast_series *series;
+    const roast_chunklog *lent_chunks; /* the caller's; seen instead of the run's own, or NULL */
+    const roast_series *lent_series;
 
     roast_arena texts; /* every string that goes out: none moves while the run lives */
     roast_str *columns;
@@ -181,25 +183,39 @@ roast_series *roast_run_series(roast_run *run) {
 }
 
 const roast_chunklog *roast_run_chunks_view(const roast_run *run) {
-    return run->chunks;
+    return run->lent_chunks != NULL ? run->lent_chunks : run->chunks;
 }
 
 const roast_series *roast_run_series_view(const roast_run *run) {
-    return run->series;
+    return run->lent_series != NULL ? run->lent_series : run->series;
 }
 
 void roast_run_take_chunks(roast_run *run, roast_chunklog *log) {
-    if (log == NULL || log == run->chunks)
+    if (log == NULL)
+        return;
+    run->lent_chunks = NULL;
+    if (log == run->chunks)
         return;
     roast_chunklog_free(run->chunks);
     run->chunks = log;
 }
 
 void roast_run_take_series(roast_run *run, roast_series *series) {
-    if (series == NULL || series == run->series)
+    if (series == NULL)
+        return;
+    run->lent_series = NULL;
+    if (series == run->series)
         return;
     roast_series_free(run->series);
     run->series = series;
+}
+
+void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log) {
+    run->lent_chunks = log;
+}
+
+void roast_run_lend_series(roast_run *run, const roast_series *series) {
+    run->lent_series = series;
 }
 
 /* ---- spans ---- */

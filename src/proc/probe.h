@@ -15,7 +15,8 @@ struct roast_probe {
     unsigned generation;
     unsigned groups;
     bool groups_known;
-    bool delays; /* block-I/O waits are kept and can be asked for */
+    bool delays;                   /* block-I/O waits are kept and can be asked for */
+    uint64_t own_reads, own_bytes; /* what this probe itself has read */
     int files[ROAST_PROBE_FILES];
 };
 
@@ -25,7 +26,7 @@ struct roast_probe {
 /* The backend: opens what it reads from, closes it, fills what is there into a zeroed reading. */
 roast_status roast_probe_attach(roast_probe *probe, roast_error *err);
 void roast_probe_detach(roast_probe *probe);
-void roast_probe_fill(const roast_probe *probe, unsigned groups, roast_reading *out);
+void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out);
 
 /* getrusage(who), of USAGE and PEAK what `groups` asks for. */
 void roast_rusage_fill(int who, unsigned groups, roast_reading *out);

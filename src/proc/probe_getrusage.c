@@ -29,7 +29,7 @@ static void fill_thread(const roast_probe *probe, roast_reading *out) {
 #endif
 }
 
-void roast_probe_fill(const roast_probe *probe, unsigned groups, roast_reading *out) {
+void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
     bool thread = probe->tid == -1;
     unsigned of_process = groups & (thread ? ROAST_READ_PEAK : ROAST_READ_PEAK | ROAST_READ_USAGE);
     if (of_process != 0)

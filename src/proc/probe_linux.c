@@ -120,11 +120,17 @@ void roast_probe_detach(roast_probe *probe) {
 }
 
 /* Fills `buffer` from the start of the file; an empty text if there is none. */
-static inline roast_cursor read_text(const roast_probe *probe, file_kind kind, char *buffer,
+static inline roast_cursor read_text(roast_probe *probe, file_kind kind, char *buffer,
                                      size_t size) {
     int file = probe->files[kind];
-    ssize_t got = file >= 0 ? pread(file, buffer, size, 0) : 0;
-    return (roast_cursor){buffer, buffer + (got > 0 ? got : 0)};
+    if (file < 0)
+        return (roast_cursor){buffer, buffer};
+    ssize_t got = pread(file, buffer, size, 0);
+    if (got < 0)
+        got = 0;
+    probe->own_reads++;
+    probe->own_bytes += (uint64_t)got;
+    return (roast_cursor){buffer, buffer + got};
 }
 
 static inline uint64_t page_bytes(void) {
@@ -140,30 +146,37 @@ enum { STAT_BYTES = 2048 };
 /* The lines we want stand behind the list of groups, 11 bytes each, and the masks of CPUs. */
 enum { STATUS_BYTES = 16384 };
 
-static void fill_statm(const roast_probe *probe, roast_reading *out) {
+static void fill_statm(roast_probe *probe, roast_reading *out) {
     char buffer[160];
     roast_procfs_statm(read_text(probe, STATM, buffer, sizeof buffer), page_bytes(), out);
 }
 
-static void fill_stat(const roast_probe *probe, unsigned groups, roast_reading *out) {
+static void fill_stat(roast_probe *probe, unsigned groups, roast_reading *out) {
     char buffer[STAT_BYTES];
     roast_procfs_stat(read_text(probe, STAT, buffer, sizeof buffer), tick_ns(), groups, out);
 }
 
-static void fill_status(const roast_probe *probe, unsigned groups, roast_reading *out) {
+static void fill_status(roast_probe *probe, unsigned groups, roast_reading *out) {
     char buffer[STATUS_BYTES];
     roast_procfs_status(read_text(probe, STATUS, buffer, sizeof buffer), probe->tid != 0, groups,
                         out);
 }
 
-static void fill_schedstat(const roast_probe *probe, roast_reading *out) {
+static void fill_schedstat(roast_probe *probe, roast_reading *out) {
     char buffer[80];
     roast_procfs_schedstat(read_text(probe, SCHEDSTAT, buffer, sizeof buffer), out);
 }
 
-static void fill_io(const roast_probe *probe, roast_reading *out) {
+/* A thread's probe reads in that thread: what it read itself is not the thread's doing. (The kernel
+ * counts a read when it is over, so the text does not contain the one that fetched it.) */
+static void fill_io(roast_probe *probe, roast_reading *out) {
     char buffer[512];
+    uint64_t reads = probe->own_reads, bytes = probe->own_bytes;
     roast_procfs_io(read_text(probe, IO, buffer, sizeof buffer), out);
+    if (!is_live(probe) || probe->tid != -1 || probe->owner != roast_thread_serial())
+        return;
+    out->read_calls -= out->read_calls >= reads ? reads : 0;
+    out->read_chars -= out->read_chars >= bytes ? bytes : 0;
 }
 
 /* One call gives both groups: the kernel puts the process's peak into a thread's usage, too. */
@@ -176,7 +189,7 @@ static void fill_live(const roast_probe *probe, unsigned groups, roast_reading *
         roast_rusage_fill(thread ? RUSAGE_THREAD : RUSAGE_SELF, groups, out);
 }
 
-void roast_probe_fill(const roast_probe *probe, unsigned groups, roast_reading *out) {
+void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
     unsigned of_stat = probe->delays ? groups & ROAST_READ_DELAY : 0;
     unsigned usage = groups & (ROAST_READ_USAGE | ROAST_READ_PEAK);
     if (usage != 0 && is_live(probe)) {

@@ -155,6 +155,36 @@ static void test_parts(void **state) {
     roast_run_free(run);
 }
 
+static void test_lent_parts_stay_the_callers(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    roast_chunklog *log = NULL, *own = NULL;
+    roast_series *series = NULL;
+    assert_ok(roast_series_new(&series, &err), err);
+    assert_ok(roast_chunklog_new(&log, &err), err);
+    roast_run_lend_chunks(run, log);
+    roast_run_lend_series(run, series);
+    assert_ptr_equal(log, roast_run_chunks_view(run));
+    assert_ptr_equal(series, roast_run_series_view(run));
+    assert_true(roast_run_chunks(run) != log);
+    assert_true(roast_run_series(run) != series);
+
+    roast_run_lend_series(run, NULL);
+    assert_ptr_equal(roast_run_series(run), roast_run_series_view(run));
+    assert_ok(roast_chunklog_new(&own, &err), err);
+    roast_run_take_chunks(run, own);
+    assert_ptr_equal(own, roast_run_chunks_view(run));
+    roast_run_lend_chunks(run, log);
+    roast_run_take_chunks(run, own);
+    assert_ptr_equal(own, roast_run_chunks_view(run));
+
+    roast_run_lend_chunks(run, log);
+    roast_run_free(run);
+    roast_chunklog_free(log);
+    roast_series_free(series);
+}
+
 static void add(roast_run *run, roast_span_value value) {
     roast_error err;
     assert_ok(roast_run_add_span(run, &value, &err), err);
@@ -268,6 +298,7 @@ int main(void) {
         cmocka_unit_test(test_meta),
         cmocka_unit_test(test_processor),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_lent_parts_stay_the_callers),
         cmocka_unit_test(test_spans_with_the_same_names_add_up),
         cmocka_unit_test(test_spans_that_are_refused),
         cmocka_unit_test(test_many_spans),
