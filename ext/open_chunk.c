@@ -41,22 +41,49 @@ static bool grow_sections(open_chunk *chunk) {
     return true;
 }
 
-/* A section of the same name in the same place, the latest first; -1: none. */
-static int32_t find_alike(const open_chunk *chunk, PyObject *name, roast_section_kind kind) {
-    for (size_t i = chunk->n_sections; i-- > 0;) {
-        const open_section *section = &chunk->sections[i];
-        if (section->parent == chunk->top && section->kind == kind &&
+/* ---- finding a section of the same name in the same place, once there are many ---- */
+
+static size_t slot_of(const open_chunk *chunk, PyObject *name, roast_section_kind kind,
+                      int32_t parent) {
+    size_t mask = chunk->n_slots - 1;
+    size_t slot =
+        ((size_t)PyObject_Hash(name) ^ ((size_t)parent * 31 + (size_t)kind) * 0x9e3779b1u) & mask;
+    for (; chunk->slots[slot] != 0; slot = (slot + 1) & mask) {
+        const open_section *section = &chunk->sections[chunk->slots[slot] - 1];
+        if (section->parent == parent && section->kind == kind &&
             (section->name == name || PyUnicode_Compare(section->name, name) == 0))
-            return (int32_t)i;
+            break;
     }
-    return -1;
+    return slot;
+}
+
+/* A table that is at most half full; the latest of several alike is the one that is found. */
+static bool make_slots(open_chunk *chunk) {
+    if (chunk->n_slots >= 2 * (chunk->n_sections + 1))
+        return true;
+    size_t n = chunk->n_slots == 0 ? 4 * (size_t)EXT_SECTIONS_KEPT : chunk->n_slots * 2;
+    uint32_t *slots = roast_alloc_zero(n * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    roast_free(chunk->slots);
+    chunk->slots = slots;
+    chunk->n_slots = n;
+    for (size_t i = 0; i < chunk->n_sections; i++) {
+        const open_section *section = &chunk->sections[i];
+        slots[slot_of(chunk, section->name, section->kind, section->parent)] = (uint32_t)i + 1;
+    }
+    return true;
 }
 
 int32_t open_chunk_enter(open_chunk *chunk, PyObject *name, roast_section_kind kind, int64_t now,
                          int64_t before) {
     int32_t index = -1;
-    if (chunk->n_sections >= EXT_SECTIONS_KEPT)
-        index = find_alike(chunk, name, kind);
+    size_t slot = 0;
+    bool many = chunk->n_sections >= EXT_SECTIONS_KEPT && make_slots(chunk);
+    if (many) {
+        slot = slot_of(chunk, name, kind, chunk->top);
+        index = (int32_t)chunk->slots[slot] - 1;
+    }
     if (index < 0) {
         if (chunk->n_sections >= ROAST_MAX_SECTIONS ||
             (chunk->n_sections == chunk->capacity && !grow_sections(chunk))) {
@@ -67,6 +94,8 @@ int32_t open_chunk_enter(open_chunk *chunk, PyObject *name, roast_section_kind k
         chunk->sections[index] = (open_section){
             .name = Py_NewRef(name), .kind = kind, .parent = chunk->top, .start_ns = now};
         chunk->sections[index].before = before;
+        if (many)
+            chunk->slots[slot] = (uint32_t)index + 1;
     }
     open_section *section = &chunk->sections[index];
     section->open_uses++;
@@ -293,6 +322,7 @@ void open_chunk_end(open_chunk *chunk) {
     for (size_t i = 0; i < chunk->n_sections; i++)
         Py_DECREF(chunk->sections[i].name);
     Py_XDECREF(chunk->mapping);
+    roast_free(chunk->slots);
     roast_free(chunk->sections);
     roast_free(chunk);
 }

@@ -34,6 +34,8 @@ typedef struct open_chunk {
     roast_watch *watch;
     open_section *sections;
     size_t n_sections, capacity;
+    uint32_t *slots; /* hash table of section number + 1, by name and place; once there are many */
+    size_t n_slots;
     int32_t top; /* the innermost open section, -1: none */
     int64_t dropped_sections;
     PyObject *mapping; /* the dict behind CurrentChunk; NULL until somebody looks */

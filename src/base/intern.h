@@ -42,6 +42,13 @@ static inline roast_str roast_intern_get(const roast_intern *intern, uint32_t id
     return (roast_str){(const char *)intern->bytes.data + start, intern->ends[id] - start};
 }
 
+/* Appends where room was reserved before, as long as nothing was looked up yet: for many strings at
+ * once that are known to be free of repeats. */
+static inline void roast_intern_push(roast_intern *intern, roast_str text) {
+    roast_buffer_push(&intern->bytes, text.data, text.len);
+    intern->ends[intern->count++] = intern->bytes.len;
+}
+
 /* A fast hash of bytes, not for secrets. */
 uint64_t roast_hash(const void *data, size_t len);
 

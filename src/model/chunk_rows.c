@@ -18,8 +18,14 @@ bool roast_row_at(const roast_chunklog *log, size_t offset, const uint8_t **at,
     return true;
 }
 
+/* The first row begins at 0, without a mark: most logs hold one chunk. */
+size_t roast_row_marks(uint64_t count) {
+    return count == 0 ? 0 : (size_t)((count - 1) / ROAST_ROWS_PER_MARK);
+}
+
 size_t roast_row_offset(const roast_chunklog *log, uint64_t index) {
-    size_t offset = log->marks[index / ROAST_ROWS_PER_MARK];
+    uint64_t mark = index / ROAST_ROWS_PER_MARK;
+    size_t offset = mark == 0 ? 0 : log->marks[mark - 1];
     const uint8_t *at, *end;
     for (uint64_t skip = index % ROAST_ROWS_PER_MARK; skip > 0; skip--) {
         if (!roast_row_at(log, offset, &at, &end))
@@ -30,18 +36,18 @@ size_t roast_row_offset(const roast_chunklog *log, uint64_t index) {
 }
 
 roast_status roast_row_reserve(roast_chunklog *log, size_t room) {
-    if (log->count % ROAST_ROWS_PER_MARK == 0) {
-        void *marks = log->marks;
-        ROAST_TRY(roast_array_reserve(&marks, &log->marks_capacity, sizeof *log->marks,
-                                      log->count / ROAST_ROWS_PER_MARK + 1));
-        log->marks = marks;
+    size_t marks = roast_row_marks(log->count + 1);
+    if (marks > log->marks_capacity) {
+        void *moved = log->marks;
+        ROAST_TRY(roast_array_reserve(&moved, &log->marks_capacity, sizeof *log->marks, marks));
+        log->marks = moved;
     }
     return roast_buffer_reserve(&log->rows, room);
 }
 
 void roast_row_commit(roast_chunklog *log, size_t len) {
-    if (log->count % ROAST_ROWS_PER_MARK == 0)
-        log->marks[log->count / ROAST_ROWS_PER_MARK] = log->rows.len;
+    if (log->count > 0 && log->count % ROAST_ROWS_PER_MARK == 0)
+        log->marks[log->count / ROAST_ROWS_PER_MARK - 1] = log->rows.len;
     log->rows.len += len;
     log->count++;
 }

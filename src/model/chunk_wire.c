@@ -120,14 +120,16 @@ static roast_status read_entries(reader *r, uint64_t count, roast_chunklog *log)
             return damaged(r, at, "the length of an entry");
     }
     roast_status status = roast_intern_reserve(&log->entries, (uint32_t)count, (size_t)total);
-    for (uint64_t i = 0; i < count && status == ROAST_OK; i++) {
+    if (status != ROAST_OK)
+        return no_memory(r, status);
+    for (uint64_t i = 0; i < count; i++) {
         roast_get_varint(&lengths, r->end, &len);
-        status = roast_intern_append(&log->entries, (roast_str){(const char *)r->at, (size_t)len});
-        if (status == ROAST_OK && !roast_entry_valid(log, (uint32_t)i))
+        roast_intern_push(&log->entries, (roast_str){(const char *)r->at, (size_t)len});
+        if (!roast_entry_valid(log, (uint32_t)i))
             return damaged(r, r->at, "an entry");
         r->at += len;
     }
-    return status == ROAST_OK ? ROAST_OK : no_memory(r, status);
+    return ROAST_OK;
 }
 
 static roast_status read_rows(reader *r, uint64_t count, roast_chunklog *log) {

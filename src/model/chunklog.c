@@ -23,7 +23,7 @@ void roast_chunklog_free(roast_chunklog *log) {
 }
 
 roast_status roast_chunklog_fill(roast_chunklog *empty, const roast_chunklog *from) {
-    size_t marks = (size_t)((from->count + ROAST_ROWS_PER_MARK - 1) / ROAST_ROWS_PER_MARK);
+    size_t marks = roast_row_marks(from->count);
     void *room = empty->marks;
     ROAST_TRY(roast_array_reserve(&room, &empty->marks_capacity, sizeof *from->marks, marks));
     empty->marks = room;

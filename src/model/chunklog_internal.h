@@ -63,7 +63,7 @@ struct roast_chunklog {
     roast_intern entries;
     roast_buffer rows;
     uint64_t count;
-    size_t *marks; /* offset of every ROAST_ROWS_PER_MARK-th row */
+    size_t *marks; /* offset of every ROAST_ROWS_PER_MARK-th row but the first */
     size_t marks_capacity;
     roast_buffer scratch; /* where an entry is put together */
     /* A hash set of the identities of the first `identified` rows, which end at identified_len; made
@@ -143,6 +143,8 @@ bool roast_row_at(const roast_chunklog *log, size_t offset, const uint8_t **at,
 roast_status roast_row_reserve(roast_chunklog *log, size_t room);
 /* Takes the row that was written at rows.data + rows.len into the log. */
 void roast_row_commit(roast_chunklog *log, size_t len);
+/* How many marks so many rows have. */
+size_t roast_row_marks(uint64_t count);
 /* Where row `index` begins. */
 size_t roast_row_offset(const roast_chunklog *log, uint64_t index);
 

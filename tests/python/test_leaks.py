@@ -1,0 +1,154 @@
+"""No call of the extension keeps memory, objects, threads or descriptors; and none is missing here."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import pickle
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+from samples import Events, Processor, make_log
+
+from roastcoffea import BaseInstrumentationContext, _core, track_metrics
+from roastcoffea._core import ChunkLog
+
+LOG = make_log(3)
+PACKED = LOG.to_bytes()
+DICTS = [dict(chunk) for chunk in LOG]
+
+
+def use_log():
+    log = ChunkLog.from_bytes(PACKED)
+    log += ChunkLog(DICTS)
+    both = log + LOG
+    list(both), both[1:], both == log, copy.deepcopy(both), repr(both), both.merge_unique(LOG)
+    pickle.loads(pickle.dumps(both))
+    both.append({"duration": 1.0})
+    both.sort(key=id)
+    sys.getsizeof(both)
+
+
+def use_record():
+    chunk = ChunkLog.from_bytes(PACKED)[0]
+    chunk["mine"] = [1, 2]
+    dict(chunk), chunk == LOG[0], pickle.loads(pickle.dumps(chunk)), repr(chunk)
+    "x" in chunk, chunk.get("x"), len(chunk)
+
+
+def use_decorator():
+    processor = Processor()
+    processor.process(Events())
+    processor.process(events=Events())
+    bound = processor.process
+    pickle.loads(pickle.dumps(Processor.process)), repr(bound)
+
+
+def use_current_chunk():
+    class Looks:
+        _roastcoffea_collect_metrics = True
+
+        @track_metrics
+        def process(self, events):
+            current = self._roastcoffea_current_chunk
+            current["a"] = [1]
+            current["timing"]["x"] = 1.0
+            dict(current), len(current), repr(current), list(current), current == {}
+            with BaseInstrumentationContext(self, "n") as tracker:
+                tracker.record_metric("m", 3)
+            raise ValueError("x")
+
+    with pytest.raises(ValueError, match="x"):
+        Looks().process(Events())
+    gc.collect()
+
+
+def use_sections():
+    plain = SimpleNamespace(_roastcoffea_current_chunk={})
+    for owner in (plain, SimpleNamespace()):
+        tracker = _core.track_time(owner, "x")
+        with tracker, tracker, _core.track_memory(owner, "m"), _core.track_bytes(owner, [], "b"):
+            pass
+
+
+def use_errors():
+    for call in (
+        lambda: ChunkLog.from_bytes(PACKED[:-1]),
+        lambda: ChunkLog([{"duration": "x"}]),
+        lambda: ChunkLog([3]),
+        lambda: LOG[7],
+        lambda: LOG[0]["nothing"],
+        lambda: LOG + 3,
+        lambda: _core.track_time(1),
+        lambda: track_metrics(3),
+        lambda: _core.configure(readings=["x"]),
+        lambda: _core.configure(sampler_interval=-1),
+    ):
+        with pytest.raises((ValueError, TypeError, IndexError, KeyError)):
+            call()
+
+
+def use_functions():
+    _core.configure()
+    _core.faults()
+    _core.sampler_stats()
+    _core.get_process_memory()
+
+
+USES = [use_log, use_record, use_decorator, use_current_chunk, use_sections, use_errors, use_functions]
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.__name__)
+def test_no_leak(use):
+    def blocks(n):
+        for _ in range(n):
+            use()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    before = blocks(50)
+    seen = [before] + [blocks(200) for _ in range(4)]
+    # One object leaked by each call would be 200 more each time; caches fill up once.
+    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
+    assert min(growth) < 50, growth
+
+
+def test_memory_of_the_engine_is_given_back():
+    def rss():
+        return _core.get_process_memory()
+
+    for _ in range(300):
+        use_log()
+    before = rss()
+    for _ in range(3000):
+        use_log()
+    assert rss() - before < 5, "MB"
+
+
+def test_threads_and_descriptors():
+    def descriptors():
+        return len(os.listdir("/proc/self/fd"))
+
+    def tasks():
+        return len(os.listdir("/proc/self/task"))
+
+    Processor().process(Events())
+    before = descriptors(), tasks()
+    for _ in range(100):
+        thread = threading.Thread(target=lambda: Processor().process(Events()))
+        thread.start()
+        thread.join()
+    assert (descriptors(), tasks()) == before
+
+
+def test_every_public_name_is_used_above():
+    text = open(__file__, encoding="utf-8").read()
+    elsewhere = {"WorkerSeries", "ChunkRecord", "CurrentChunk"}
+    for name in vars(_core):
+        if not name.startswith("_") and name not in elsewhere:
+            if name.endswith("_metrics") and name != "track_metrics":
+                continue  # formulas: tests/python/test_aggregation.py
+            assert name in text, name
