@@ -1,6 +1,7 @@
 /* What the chunk log costs a chunk: one JSON object on standard output.
  *
- * Beside each figure that moves bytes stands its floor: memcpy of the same bytes in the same run. */
+ * Beside each figure that moves bytes stands its floor: memcpy of the same bytes in the same run.
+ * The tree is the best of several rounds; everything is nanoseconds or bytes a chunk. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,14 @@
 
 #include "roast/chunklog.h"
 
-enum { TREE_CHUNKS = 20000, FAN_IN = 20, LOG_CHUNKS = 1000000, CHUNKS_A_FILE = 10, WORKERS = 64 };
+enum {
+    TREE_ROUNDS = 5,
+    TREE_CHUNKS = 20000,
+    FAN_IN = 20,
+    LOG_CHUNKS = 1000000,
+    CHUNKS_A_FILE = 10,
+    WORKERS = 64
+};
 
 static roast_error error;
 
@@ -181,9 +189,14 @@ static double copy_ns(const void *data, size_t len) {
 
 typedef struct tree_cost {
     double append_ns, merge_ns, decode_ns, encode_ns, copy_ns; /* all chunks, all levels */
-    uint64_t bytes;
+    uint64_t bytes;                                            /* of all that went into a merge */
+    uint64_t final_bytes; /* of the result, which then travels to the client */
     unsigned levels;
 } tree_cost;
+
+static double total_ns(const tree_cost *cost) {
+    return cost->merge_ns + cost->decode_ns + cost->encode_ns;
+}
 
 static void encode_all(roast_chunklog **logs, size_t count, packed *out, tree_cost *cost) {
     roast_mono start = roast_mono_now();
@@ -230,21 +243,8 @@ static roast_chunklog *merge_group(packed *in, size_t count, tree_cost *cost) {
     return logs[0];
 }
 
-static void print_tree(const tree_cost *cost, size_t last_bytes) {
-    const double n = TREE_CHUNKS;
-    printf("  \"single_append_ns\": %.1f,\n", cost->append_ns / n);
-    printf("  \"tree\": {\"chunks\": %d, \"fan_in\": %d, \"levels\": %u, \"total_ns\": %.1f, "
-           "\"merge_ns\": %.1f, \"decode_ns\": %.1f, \"encode_ns\": %.1f, \"memcpy_floor_ns\": "
-           "%.1f, \"bytes\": %.1f, \"result_bytes\": %.1f},\n",
-           TREE_CHUNKS, FAN_IN, cost->levels,
-           (cost->merge_ns + cost->decode_ns + cost->encode_ns) / n, cost->merge_ns / n,
-           cost->decode_ns / n, cost->encode_ns / n, cost->copy_ns / n, (double)cost->bytes / n,
-           (double)last_bytes / n);
-}
-
-/* Whatever goes into a merge was packed, moved and unpacked. What the result weighs, which then
- * travels to the client, stands apart. */
-static void measure_tree(void) {
+/* Whatever goes into a merge was packed, moved and unpacked. */
+static tree_cost run_tree(void) {
     tree_cost cost = {0};
     packed *moved = must_have(malloc(TREE_CHUNKS * sizeof *moved));
     make_leaves(moved, &cost);
@@ -259,13 +259,33 @@ static void measure_tree(void) {
             made++;
         }
     }
-    if (roast_chunklog_count(result) != TREE_CHUNKS)
+    if (roast_chunklog_count(result) != TREE_CHUNKS) {
+        fprintf(stderr, "bench_chunklog: chunks were lost\n");
         exit(1);
+    }
     packed last = encode(result);
-    print_tree(&cost, last.len);
+    cost.final_bytes = last.len;
     roast_chunklog_free(result);
     free(last.data);
     free(moved);
+    return cost;
+}
+
+static void measure_tree(void) {
+    const double n = TREE_CHUNKS;
+    tree_cost best = run_tree();
+    for (int round = 1; round < TREE_ROUNDS; round++) {
+        tree_cost cost = run_tree();
+        if (total_ns(&cost) < total_ns(&best))
+            best = cost;
+    }
+    printf("  \"single_append_ns\": %.1f,\n", best.append_ns / n);
+    printf("  \"tree\": {\"chunks\": %d, \"fan_in\": %d, \"levels\": %u, \"total_ns\": %.1f, "
+           "\"merge_ns\": %.1f, \"decode_ns\": %.1f, \"encode_ns\": %.1f, "
+           "\"memcpy_floor_ns\": %.1f, \"bytes\": %.1f, \"final_bytes\": %.1f},\n",
+           TREE_CHUNKS, FAN_IN, best.levels, total_ns(&best) / n, best.merge_ns / n,
+           best.decode_ns / n, best.encode_ns / n, best.copy_ns / n, (double)best.bytes / n,
+           (double)best.final_bytes / n);
 }
 
 static roast_chunklog *measure_append(void) {

@@ -1,4 +1,5 @@
 /* roastcoffea._core: the method table and the life of the module. */
+#include "catalogue.h"
 #include "chunk_log.h"
 #include "errors.h"
 #include "open_chunk.h"
@@ -13,6 +14,9 @@ static PyMethodDef module_methods[] = {
     {"_unpack_chunk_log", ext_unpack_chunk_log, METH_O, NULL},
     {"_unpack_record", ext_unpack_record, METH_O, NULL},
     {"_fail_allocations", ext_fail_allocations, METH_O, NULL},
+    {"catalogue", ext_catalogue, METH_NOARGS,
+     "catalogue()\n--\n\nEvery key of the metrics, chunks and series: names, unit, formula, "
+     "caveat."},
     {"configure", (PyCFunction)(void (*)(void))ext_configure, METH_VARARGS | METH_KEYWORDS,
      "configure(*, readings=None, sampler_interval=None)\n--\n\n"
      "Chooses what the kernel is asked for each chunk and how often memory is sampled (seconds, 0: "

@@ -160,12 +160,13 @@ static double own_occupancy(worker_reader *reader, PyObject *worker) {
     const ext_state *state = reader->state;
     PyObject *counts = attribute(worker, state->str_task_prefix_count);
     double network = attribute_number(worker, state->str_network_occ), occupancy = NAN;
-    if (counts != NULL && PyDict_Check(counts)) {
+    bool known = counts != NULL && PyDict_Check(counts) && !isnan(network);
+    if (known && PyDict_GET_SIZE(counts) == 0 && network == 0) {
+        occupancy = 0;
+    } else if (known) {
         PyObject *ref = attribute(worker, state->str_scheduler_ref);
-        if (PyDict_GET_SIZE(counts) == 0 && network == 0)
-            occupancy = 0;
-        else if (ref != NULL && meet_scheduler(reader, worker, ref))
-            occupancy = fmax(sum_prefixes(reader, counts) + network / reader->bandwidth, 0);
+        if (ref != NULL && meet_scheduler(reader, worker, ref))
+            occupancy = sum_prefixes(reader, counts) + network / reader->bandwidth;
         Py_XDECREF(ref);
     }
     Py_XDECREF(counts);

@@ -1,0 +1,56 @@
+"""Real parts for the end-to-end tests: ROOT files, a Dask cluster."""
+
+from __future__ import annotations
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+
+def write_nanoaod(path, events, seed, branches=40):
+    """A small NanoAOD-like file: jagged jets and muons, and some flat branches."""
+    rng = np.random.default_rng(seed)
+
+    def jagged(mean):
+        counts = rng.poisson(mean, events)
+        return lambda: ak.unflatten(rng.exponential(40, counts.sum()).astype("f4"), counts)
+
+    jet, muon = jagged(4), jagged(1.5)
+    data = {
+            "run": np.ones(events, "u4"),
+            "luminosityBlock": np.ones(events, "u4"),
+            "event": np.arange(events, dtype="u8"),
+            "Jet": ak.zip({name: jet() for name in ("pt", "eta", "phi", "mass")}),
+            "Muon": ak.zip({name: muon() for name in ("pt", "eta", "phi", "mass", "charge")}),
+            **{f"Flag_{i}": rng.random(events).astype("f4") for i in range(branches)},
+        }
+    with uproot.recreate(path) as file:
+        # a TTree: plain assignment would write an RNTuple
+        file.mktree("Events", {name: array.type if isinstance(array, ak.Array) else array.dtype
+                               for name, array in data.items()})
+        file["Events"].extend(data)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def fileset(tmp_path_factory):
+    """Three datasets of two files each, {dataset: {"files": {file: tree}}}."""
+    folder = tmp_path_factory.mktemp("nanoaod")
+    made = {}
+    for k, dataset in enumerate(("ttbar", "wjets", "data")):
+        files = {
+            write_nanoaod(folder / f"{dataset}_{i}.root", 1000 + 100 * i, seed=10 * k + i): "Events"
+            for i in range(2)
+        }
+        made[dataset] = {"files": files}
+    return made
+
+
+@pytest.fixture(scope="session")
+def client():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster, distributed.Client(cluster) as made:
+        yield made
