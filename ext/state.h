@@ -47,7 +47,32 @@
     X(main, "__main__")                                                                            \
     X(events, "events")                                                                            \
     X(dumps, "dumps")                                                                              \
-    X(loads, "loads")
+    X(loads, "loads")                                                                              \
+    X(process, "process")                                                                          \
+    X(metrics, "metrics")                                                                          \
+    X(memory_limit, "memory_limit")                                                                \
+    X(processing, "processing")                                                                    \
+    X(nthreads, "nthreads")                                                                        \
+    X(nbytes, "nbytes")                                                                            \
+    X(occupancy, "occupancy")                                                                      \
+    X(occupancy_cache, "_occupancy_cache")                                                         \
+    X(executing, "executing")                                                                      \
+    X(last_seen, "last_seen")                                                                      \
+    X(cpu, "cpu")                                                                                  \
+    X(spilled_bytes, "spilled_bytes")                                                              \
+    X(disk, "disk")                                                                                \
+    X(host_net_io, "host_net_io")                                                                  \
+    X(host_disk_io, "host_disk_io")                                                                \
+    X(read_bps, "read_bps")                                                                        \
+    X(write_bps, "write_bps")                                                                      \
+    X(host_name, "host")                                                                           \
+    X(scheduler, "scheduler")                                                                      \
+    X(scheduler_ref, "scheduler_ref")                                                              \
+    X(task_prefixes, "task_prefixes")                                                              \
+    X(task_prefix_count, "task_prefix_count")                                                      \
+    X(get_prefix_duration, "_get_prefix_duration")                                                 \
+    X(network_occ, "_network_occ")                                                                 \
+    X(bandwidth, "bandwidth")
 
 /* Types of the module: name in C, its spec (defined in the file of the type), name in Python. */
 #define EXT_TYPES(X)                                                                               \
@@ -58,7 +83,8 @@
     X(time_section, "track_time")                                                                  \
     X(memory_section, "track_memory")                                                              \
     X(bytes_section, "track_bytes")                                                                \
-    X(instrumentation, "BaseInstrumentationContext")
+    X(instrumentation, "BaseInstrumentationContext")                                               \
+    X(worker_series, "WorkerSeries")
 
 enum { EXT_SPARE_SECTIONS = 8 };
 

@@ -761,3 +761,15 @@ def test_public_names():
 
     assert coffea_metrics.track_metrics is track_metrics
     assert coffea_metrics.track_section is roastcoffea.track_time
+
+
+def test_the_catalogue_knows_every_key():
+    known = {
+        name
+        for row in roastcoffea._core.catalogue()
+        if row["scope"] == "chunk"
+        for name in (row["key"], *row["aliases"])
+    }
+    chunk = dict(only_chunk(Processor().process(Events())))
+    assert set(chunk) <= known
+    assert known - set(chunk) == {"error", "file_metadata"}
