@@ -59,6 +59,9 @@ PyObject *ext_record_key_value(ext_state *state, const roast_chunklog *log, uint
 PyObject *ext_record_customs(ext_state *state, const roast_chunklog *log, const roast_chunk *chunk,
                              roast_custom_scope scope);
 
+/* What is known of a file: the file_metadata of a chunk. NULL with an exception set. */
+PyObject *ext_file_dict(const roast_chunklog *log, const roast_file *file);
+
 /* ---- record_parse.c ---- */
 /* Appends a plain mapping with the keys of a chunk; others are kept as custom values. `identity` is the
  * record that the mapping was made from, or NULL. */

@@ -145,11 +145,11 @@ static PyObject *known_number(int64_t value) {
     return PyLong_FromLongLong(value);
 }
 
-static PyObject *branch_sizes(const source *from, const roast_file *file) {
+static PyObject *branch_sizes(const roast_chunklog *log, const roast_file *file) {
     PyObject *sizes = PyDict_New();
     roast_tail_cursor cursor;
     roast_branch_size branch;
-    roast_file_branches(from->log, file, &cursor);
+    roast_file_branches(log, file, &cursor);
     while (sizes != NULL && roast_file_next_branch(&cursor, &branch)) {
         PyObject *name = ext_text_or_null(branch.name), *size = known_number(branch.bytes);
         if (name == NULL || size == NULL || PyDict_SetItem(sizes, name, size) != 0)
@@ -160,18 +160,20 @@ static PyObject *branch_sizes(const source *from, const roast_file *file) {
     return sizes;
 }
 
+PyObject *ext_file_dict(const roast_chunklog *log, const roast_file *file) {
+    PyObject *ratio = Py_NewRef(Py_None);
+    if (file->tree_bytes >= 0 && file->tree_uncompressed_bytes > 0)
+        Py_SETREF(ratio, PyFloat_FromDouble((double)file->tree_bytes /
+                                            (double)file->tree_uncompressed_bytes));
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "filename", ext_text(file->name),
+                         "compression_ratio", ratio, "total_branches",
+                         known_number(file->total_branches), "total_tree_bytes",
+                         known_number(file->tree_bytes), "branch_bytes", branch_sizes(log, file));
+}
+
 static PyObject *make_file_metadata(const source *from) {
     roast_file file;
-    if (!find_file(from, &file))
-        return NULL;
-    PyObject *ratio = Py_NewRef(Py_None);
-    if (file.tree_bytes >= 0 && file.tree_uncompressed_bytes > 0)
-        Py_SETREF(ratio, PyFloat_FromDouble((double)file.tree_bytes /
-                                            (double)file.tree_uncompressed_bytes));
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "filename", ext_text(file.name),
-                         "compression_ratio", ratio, "total_branches",
-                         known_number(file.total_branches), "total_tree_bytes",
-                         known_number(file.tree_bytes), "branch_bytes", branch_sizes(from, &file));
+    return find_file(from, &file) ? ext_file_dict(from->log, &file) : NULL;
 }
 
 static PyObject *make_reads(const source *from) {

@@ -21,6 +21,8 @@ C_ONLY = ["-Dpython=false", "-Dtests=true", "-Dwerror=true"]
 CONFIGURATIONS: dict[str, tuple[str | None, list[str]]] = {
     "plain": (None, [*C_ONLY, "-Dbuildtype=debugoptimized"]),
     "asan": (None, [*C_ONLY, "-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined"]),
+    "asan-ext": (None, ["-Dpython=true", "-Dwerror=true", "-Dbuildtype=debugoptimized",
+                        "-Db_sanitize=address,undefined", "-Db_lundef=false"]),
     "getrusage": (None, [*C_ONLY, "-Dbuildtype=debugoptimized", "-Dproc=getrusage"]),
     "clang": ("clang", ["-Dpython=true", "-Dtests=true", "-Dwerror=true", "-Dbuildtype=debug"]),
     "fuzz": ("clang", [*C_ONLY, "-Dbuildtype=debugoptimized", "-Dfuzzing=true"]),

@@ -37,7 +37,8 @@ roast_status roast_array_reserve(void **items, size_t *capacity, size_t size, si
         return ROAST_OK;
     if (wanted > SIZE_MAX / 4 / size)
         return ROAST_ENOMEM;
-    size_t grown = *capacity + *capacity / 2;
+    /* Beyond a megabyte realloc moves pages, not bytes: a large reserve would spare little. */
+    size_t grown = *capacity + *capacity / (*capacity * size < (1u << 20) ? 2 : 8);
     if (grown < wanted)
         grown = wanted;
     if (grown * size < 64)

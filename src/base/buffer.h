@@ -15,7 +15,7 @@ typedef struct roast_buffer {
 
 /* Frees what it holds; the storage is an empty buffer again. */
 void roast_buffer_reset(roast_buffer *buffer);
-/* Room for `extra` more bytes; grows by halves. ROAST_ENOMEM leaves the buffer as it is. */
+/* Room for `extra` more bytes; grows by halves, beyond a megabyte by eighths. ROAST_ENOMEM leaves the buffer as it is. */
 roast_status roast_buffer_reserve(roast_buffer *buffer, size_t extra);
 roast_status roast_buffer_append(roast_buffer *buffer, const void *data, size_t len);
 /* Gives back what is reserved beyond len; a failure is harmless and is not told. */

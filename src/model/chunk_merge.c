@@ -45,24 +45,32 @@ static roast_status copy_row(roast_chunklog *into, const roast_chunklog *from, c
     return ROAST_OK;
 }
 
-/* Makes every entry of `from` known in `into`; map[number] is the reference there. */
-static roast_status map_entries(roast_chunklog *into, const roast_chunklog *from, uint32_t **out) {
+/* refs[number] of an entry is its reference in the other log. The log of one chunk has some twenty
+ * entries: those need no allocation. */
+typedef struct entry_map {
+    uint32_t *refs;
+    uint32_t few[64];
+} entry_map;
+
+static void reset_map(entry_map *map) {
+    if (map->refs != map->few)
+        roast_free(map->refs);
+}
+
+/* Makes every entry of `from` known in `into`. To be reset also where it fails. */
+static roast_status init_map(entry_map *map, roast_chunklog *into, const roast_chunklog *from) {
     uint32_t count = from->entries.count;
-    uint32_t *map = roast_alloc(((size_t)count + 1) * sizeof *map);
-    if (map == NULL)
+    map->refs = map->few;
+    if (count > sizeof map->few / sizeof *map->few)
+        map->refs = roast_alloc(count * sizeof *map->refs);
+    if (map->refs == NULL)
         return ROAST_ENOMEM;
     for (uint32_t id = 0; id < count; id++) {
-        roast_status status = ROAST_OK;
         if (into == from)
-            map[id] = id + 1;
+            map->refs[id] = id + 1;
         else
-            status = roast_entry_translate(into, from, id, map);
-        if (status != ROAST_OK) {
-            roast_free(map);
-            return status;
-        }
+            ROAST_TRY(roast_entry_translate(into, from, id, map->refs));
     }
-    *out = map;
     return ROAST_OK;
 }
 
@@ -172,15 +180,16 @@ static roast_status merge(roast_chunklog *into, const roast_chunklog *from, bool
         result->added = from->count;
         return roast_chunklog_fill(into, from);
     }
-    uint32_t entries = into->entries.count, *map = NULL;
+    if (unique)
+        ROAST_TRY(collect_identities(into, from->count));
+    uint32_t entries = into->entries.count;
     uint64_t count = into->count;
     size_t len = into->rows.len;
-    roast_status status = unique ? collect_identities(into, from->count) : ROAST_OK;
+    entry_map map;
+    roast_status status = init_map(&map, into, from);
     if (status == ROAST_OK)
-        status = map_entries(into, from, &map);
-    if (status == ROAST_OK)
-        status = merge_rows(into, from, unique, map, result);
-    roast_free(map);
+        status = merge_rows(into, from, unique, map.refs, result);
+    reset_map(&map);
     if (status != ROAST_OK) {
         roast_chunklog_rewind(into, count, len, entries);
         if (unique)
@@ -236,13 +245,14 @@ roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunkl
     const char *where = "roast_chunklog_merge_slice";
     if (!slice_fits(from->count, start, count, step))
         return roast_error_set(err, ROAST_EINVAL, where, -1, "a slice beyond the log");
-    uint32_t entries = into->entries.count, *map = NULL;
+    uint32_t entries = into->entries.count;
     uint64_t had = into->count;
     size_t len = into->rows.len;
-    roast_status status = map_entries(into, from, &map);
+    entry_map map;
+    roast_status status = init_map(&map, into, from);
     if (status == ROAST_OK)
-        status = merge_slice(into, from, (uint64_t)start, count, (uint64_t)step, map);
-    roast_free(map);
+        status = merge_slice(into, from, (uint64_t)start, count, (uint64_t)step, map.refs);
+    reset_map(&map);
     if (status == ROAST_OK)
         return ROAST_OK;
     roast_chunklog_rewind(into, had, len, entries);

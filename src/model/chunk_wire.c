@@ -139,7 +139,8 @@ static roast_status read_rows(reader *r, uint64_t count, roast_chunklog *log) {
         return no_memory(r, status);
     if (len > 0)
         memcpy(log->rows.data, r->at, len);
-    roast_row_check check = {0};
+    roast_row_check check;
+    check.ref = 0;
     for (uint64_t i = 0; i < count; i++) {
         if (log->rows.len == len)
             return damaged(r, r->end, "rows are missing");

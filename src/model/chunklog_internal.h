@@ -122,9 +122,9 @@ bool roast_get_known(const uint8_t **at, const uint8_t *end, int64_t *value);
  * into. */
 bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
                      roast_chunk *out);
-/* What goes from row to row while many are checked. Zeroed storage stands before the first. */
+/* What goes from row to row while many are checked. */
 typedef struct roast_row_check {
-    uint32_t ref; /* of the context; neighbours often share it */
+    uint32_t ref; /* of the context, which neighbours often share; 0 before the first row */
     roast_context context;
     roast_chunk chunk;
 } roast_row_check;

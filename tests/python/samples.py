@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+
 from roastcoffea import track_memory, track_metrics, track_time
 
 
@@ -19,6 +21,14 @@ class Events(list):
             "fileuuid": "0b1e2a1c-3c5d-11ee-8c99-0242ac120002",
             **metadata,
         }
+
+
+def block_of(size):
+    """Memory that is really touched, and really given back when it is closed."""
+    block = mmap.mmap(-1, size)
+    for page in range(0, size, 4096):
+        block[page] = 1
+    return block
 
 
 class Processor:

@@ -7,7 +7,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from samples import Events
+from samples import Events, block_of
 
 from roastcoffea import track_bytes, track_memory, track_metrics, track_section, track_time
 from roastcoffea._core import faults
@@ -191,9 +191,9 @@ def test_memory_sections():
 
     def body(self, events):
         with track_memory(self, "grow"):
-            kept.append(bytearray(50_000_000))
+            kept.append(block_of(50_000_000))
         with track_memory(self, "shrink"):
-            kept.clear()
+            kept.pop().close()
 
     chunk = chunk_of(body)
     assert chunk["memory"]["grow"] == pytest.approx(50, rel=0.05)

@@ -15,7 +15,7 @@ import weakref
 from types import SimpleNamespace
 
 import pytest
-from samples import Events, Processor
+from samples import Events, Processor, block_of
 
 import roastcoffea
 from roastcoffea import BaseInstrumentationContext, track_metrics, track_time
@@ -142,9 +142,9 @@ def test_cpu_is_never_more_than_the_time_that_passed():
 
 def test_the_peak_of_memory_that_is_freed_again():
     def allocate(self, events):
-        block = bytearray(60_000_000)
+        block = block_of(60_000_000)
         time.sleep(0.1)
-        del block
+        block.close()
         return {}
 
     chunk = only_chunk(Plain(allocate).process(Events()))
@@ -728,7 +728,7 @@ def test_fork_gives_the_child_an_identity_of_its_own(tmp_path):
         """
 import os, pickle, sys
 sys.path.insert(0, sys.argv[1])
-from samples import Events, Processor
+from samples import Events, Processor, block_of
 p = Processor()
 mine = p.process(Events())["__roastcoffea_metrics__"]
 r, w = os.pipe()
