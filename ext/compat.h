@@ -15,6 +15,24 @@ static inline int ext_optional_attr(PyObject *object, PyObject *name, PyObject *
 #endif
 }
 
+/* The same for an item of any mapping. */
+static inline int ext_optional_item(PyObject *mapping, PyObject *key, PyObject **out) {
+    *out = PyObject_GetItem(mapping, key);
+    if (*out != NULL)
+        return 1;
+    if (!PyErr_ExceptionMatches(PyExc_KeyError))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* Can values be stored under names? A list can be assigned to as well, but it is no mapping. */
+static inline int ext_is_mutable_mapping(PyObject *object) {
+    PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;
+    return PyDict_Check(object) ||
+           (methods != NULL && methods->mp_ass_subscript != NULL && !PyList_Check(object));
+}
+
 /* The exception that is set, taken away. */
 static inline PyObject *ext_take_exception(void) {
 #if PY_VERSION_HEX >= 0x030c0000

@@ -400,7 +400,7 @@ static const struct {
     roast_section_kind kind;
     double scale;
 } section_keys[] = {
-    {"time_delta", ROAST_SECTION_TIME, 1e9},      {"duration", ROAST_SECTION_TIME, 1e9},
+    {"time_delta", ROAST_SECTION_TIME, 1e9},        {"duration", ROAST_SECTION_TIME, 1e9},
     {"memory_delta_gb", ROAST_SECTION_MEMORY, 1e9}, {"mem_delta_mb", ROAST_SECTION_MEMORY, 1e6},
     {"memory_delta_mb", ROAST_SECTION_MEMORY, 1e6}, {"bytes", ROAST_SECTION_BYTES, 1},
 };
@@ -437,8 +437,8 @@ static int read_measures(PyObject *entry, roast_str name,
         if (seen[section_keys[i].kind])
             continue;
         roast_section *section = &sections[count];
-        *section = (roast_section){
-            .name = name, .kind = section_keys[i].kind, .parent = -1, .count = 1};
+        *section =
+            (roast_section){.name = name, .kind = section_keys[i].kind, .parent = -1, .count = 1};
         if (whole(number, section_keys[i].scale, key, &section->value) != 0)
             return -1;
         seen[section->kind] = true;
@@ -459,8 +459,8 @@ static int add_section(roast_chunklog *log, PyObject *entry) {
     roast_str text;
     if (ext_check_mapping(entry, "section_metrics") != 0 || section_name(entry, &name) != 0)
         return -1;
-    int count = text_of(name, "section_name", &text) == 0 ? read_measures(entry, text, sections)
-                                                          : -1;
+    int count =
+        text_of(name, "section_name", &text) == 0 ? read_measures(entry, text, sections) : -1;
     int result = -1;
     if (count > 0) {
         roast_chunk chunk = {.sections = sections, .n_sections = (uint32_t)count};

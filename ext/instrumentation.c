@@ -37,9 +37,9 @@ static PyObject *instrumentation_exit(PyObject *op, PyObject *args) {
 /* Into somebody else's mapping: under "custom_metrics", where a chunk has it too. */
 static int record_foreign(ext_state *state, PyObject *mapping, PyObject *name, PyObject *value) {
     PyObject *customs = NULL;
-    if (PyMapping_HasKey(mapping, state->str_custom_metrics)) {
-        customs = PyObject_GetItem(mapping, state->str_custom_metrics);
-    } else {
+    if (ext_optional_item(mapping, state->str_custom_metrics, &customs) < 0)
+        return -1;
+    if (customs == NULL) {
         customs = PyDict_New();
         if (customs != NULL && PyObject_SetItem(mapping, state->str_custom_metrics, customs) != 0)
             Py_CLEAR(customs);
@@ -63,7 +63,7 @@ static int record_metric(ext_state *state, PyObject *processor, PyObject *name, 
         PyObject *mapping = chunk != NULL ? open_chunk_mapping(state, chunk) : NULL;
         if (chunk != NULL)
             result = mapping == NULL ? -1 : PyDict_SetItem(mapping, name, value);
-    } else if (PyMapping_Check(current)) {
+    } else if (ext_is_mutable_mapping(current)) {
         result = record_foreign(state, current, name, value);
     }
     Py_XDECREF(current);

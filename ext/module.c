@@ -1,6 +1,7 @@
 /* roastcoffea._core: the method table and the life of the module. */
 #include "catalogue.h"
 #include "chunk_log.h"
+#include "compute.h"
 #include "errors.h"
 #include "open_chunk.h"
 #include "sections.h"
@@ -9,6 +10,9 @@
 
 #include <stddef.h>
 #include <unistd.h>
+
+#define WITH_KEYWORDS(function)                                                                    \
+    (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef module_methods[] = {
     {"_unpack_chunk_log", ext_unpack_chunk_log, METH_O, NULL},
@@ -27,6 +31,29 @@ static PyMethodDef module_methods[] = {
      "faults()\n--\n\nMeasurements of ours that failed in this process, and the last reason."},
     {"get_process_memory", ext_process_memory, METH_NOARGS,
      "get_process_memory()\n--\n\nResident memory of this process in MB (10**6 bytes)."},
+    {"workflow_metrics", WITH_KEYWORDS(ext_workflow_metrics),
+     "workflow_metrics(report, t_start, t_end, custom_metrics=None)\n--\n\n"
+     "How fast a run was, from Coffea's report and the clock."},
+    {"worker_metrics", ext_worker_metrics, METH_O,
+     "worker_metrics(tracking_data, /)\n--\n\n"
+     "What the cluster had and used, from a WorkerSeries or its dict."},
+    {"fine_metrics", WITH_KEYWORDS(ext_fine_metrics),
+     "fine_metrics(cumulative, processor_name=None)\n--\n\n"
+     "Where the tasks' time went, from the cumulative_worker_metrics of Dask's spans."},
+    {"chunk_metrics", WITH_KEYWORDS(ext_chunk_metrics),
+     "chunk_metrics(chunks, section_metrics=None)\n--\n\n"
+     "How the chunks were distributed; per_dataset and sections."},
+    {"file_metrics", WITH_KEYWORDS(ext_file_metrics),
+     "file_metrics(chunks, report=None)\n--\n\nHow much of each file was read."},
+    {"efficiency_metrics", WITH_KEYWORDS(ext_efficiency_metrics),
+     "efficiency_metrics(workflow, worker)\n--\n\nWhat follows from other metrics."},
+    {"all_metrics", WITH_KEYWORDS(ext_all_metrics),
+     "all_metrics(report, tracking_data, t_start, t_end, custom_metrics=None, span_metrics=None, "
+     "processor_name=None, chunk_metrics=None, section_metrics=None)\n--\n\n"
+     "All of the above over one run, and chunk_info."},
+    {"chunk_info", ext_chunk_info, METH_O,
+     "chunk_info(chunks, /)\n--\n\n"
+     "{(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -129,13 +129,12 @@ PyObject *open_section_part(const ext_state *state, roast_section_kind kind) {
 /* ---- the mapping that users see ---- */
 
 static int add_value(PyObject *part, PyObject *name, double value) {
-    PyObject *sum, *old = NULL, *number = PyFloat_FromDouble(value);
+    PyObject *sum = NULL, *old = NULL, *number = PyFloat_FromDouble(value);
     int result = -1;
     if (number == NULL)
         return -1;
-    if (PyMapping_Check(part) && PyMapping_HasKey(part, name))
-        old = PyObject_GetItem(part, name);
-    sum = old != NULL ? PyNumber_Add(old, number) : Py_NewRef(number);
+    if (ext_optional_item(part, name, &old) >= 0)
+        sum = old != NULL ? PyNumber_Add(old, number) : Py_NewRef(number);
     if (sum != NULL)
         result = PyObject_SetItem(part, name, sum);
     Py_XDECREF(sum);
@@ -146,9 +145,9 @@ static int add_value(PyObject *part, PyObject *name, double value) {
 
 int ext_add_to_mapping(PyObject *mapping, PyObject *part, PyObject *name, double value) {
     PyObject *inner = NULL;
-    if (PyMapping_HasKey(mapping, part)) {
-        inner = PyObject_GetItem(mapping, part);
-    } else {
+    if (ext_optional_item(mapping, part, &inner) < 0)
+        return -1;
+    if (inner == NULL) {
         inner = PyDict_New();
         if (inner != NULL && PyObject_SetItem(mapping, part, inner) != 0)
             Py_CLEAR(inner);

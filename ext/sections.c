@@ -26,7 +26,7 @@ static target find_target(ext_state *state, PyObject *processor) {
     if (current == NULL || Py_TYPE(current) == state->type_current_chunk) {
         found.chunk = open_chunk_of(processor);
         Py_XDECREF(current);
-    } else if (current == Py_None || !PyMapping_Check(current)) {
+    } else if (!ext_is_mutable_mapping(current)) {
         Py_DECREF(current);
     } else {
         found.foreign = current;

@@ -151,10 +151,8 @@ static int put_into_output(ext_state *state, PyObject *output, PyObject *log) {
         there = Py_XNewRef(PyDict_GetItemWithError(output, state->str_output_key));
         if (there == NULL && PyErr_Occurred())
             return -1;
-    } else if (PyMapping_HasKey(output, state->str_output_key)) {
-        there = PyObject_GetItem(output, state->str_output_key);
-        if (there == NULL)
-            return -1;
+    } else if (ext_optional_item(output, state->str_output_key, &there) < 0) {
+        return -1;
     }
     if (there != NULL && PyList_Check(there)) {
         both = PyNumber_Add(there, log);

@@ -462,8 +462,8 @@ int ext_tracking_series(PyObject *tracking, roast_series **series, roast_series 
 roast_series_column ext_column_of(PyObject *name) {
     int column = 0;
     while (column < ROAST_COLUMNS &&
-           !(PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(
-                                          name, roast_series_column_at(column)->name) == 0))
+           !(PyUnicode_Check(name) &&
+             PyUnicode_CompareWithASCIIString(name, roast_series_column_at(column)->name) == 0))
         column++;
     return column;
 }

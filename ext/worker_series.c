@@ -243,8 +243,8 @@ static int parse_row(series_object *self, PyObject *address, PyObject *values, g
     int result = items != NULL ? 0 : -1;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
         PyObject *pair = PyList_GET_ITEM(items, i);
-        result = parse_value(self, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), address,
-                             row);
+        result =
+            parse_value(self, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), address, row);
     }
     Py_XDECREF(items);
     return result;
@@ -280,10 +280,9 @@ static PyObject *series_tick_values(PyObject *op, PyObject *args, PyObject *kwar
     if (items == NULL)
         return NULL;
     size_t n = (size_t)PyList_GET_SIZE(items);
-    given_row *rows =
-        n < SIZE_MAX / 2 / sizeof *rows ? roast_alloc((n + 1) * sizeof *rows) : NULL;
-    int result = rows != NULL ? take_rows((series_object *)op, when, items, rows)
-                              : (PyErr_NoMemory(), -1);
+    given_row *rows = n < SIZE_MAX / 2 / sizeof *rows ? roast_alloc((n + 1) * sizeof *rows) : NULL;
+    int result =
+        rows != NULL ? take_rows((series_object *)op, when, items, rows) : (PyErr_NoMemory(), -1);
     roast_free(rows);
     Py_DECREF(items);
     if (result != 0)
@@ -455,7 +454,8 @@ static PyObject *series_reduce(PyObject *op, PyObject *unused) {
 
 /* ---- the type ---- */
 
-#define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+#define WITH_KEYWORDS(function)                                                                    \
+    (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef series_methods[] = {
     {"tick", WITH_KEYWORDS(series_tick),

@@ -396,12 +396,44 @@ static void test_counts_by_hand(void **state) {
     assert_false(decodes(&m));
 }
 
+/* ---- the page ---- */
+
+static void test_page_lists_every_field(void **state) {
+    (void)state;
+    static const char *const forms[128] = {['U'] = "0 | `number`",
+                                           ['T'] = "0 | `units` of 1000",
+                                           ['P'] = "0 | `units` of 4096",
+                                           ['S'] = "`entry_start` + `num_events` | `signed`",
+                                           ['Q'] = "` | signed `units` of 4096"};
+    static char page[1 << 16];
+    FILE *file = fopen("docs/format/chunk-log.md", "r");
+    assert_non_null(file);
+    size_t len = fread(page, 1, sizeof page - 1, file);
+    fclose(file);
+    page[len] = '\0';
+    const char *at = page;
+    char wanted[160];
+#define X(name, packing, near)                                                                     \
+    snprintf(wanted, sizeof wanted, "| %d | `%s` | %s%s%s |\n", ROAST_CHUNK_INDEX_##name, #name,   \
+             *#packing == 'Q' ? "`" : "", *#packing == 'Q' ? #near : "", forms[(int)*#packing]);   \
+    at = strstr(at, wanted);                                                                       \
+    if (at == NULL)                                                                                \
+        fail_msg("the page does not say, in its place: %s", wanted);
+    ROAST_CHUNK_FIELDS(X)
+#undef X
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncation),    cmocka_unit_test(test_every_bit),
-        cmocka_unit_test(test_frame),         cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_random_damage), cmocka_unit_test(test_entries_by_hand),
-        cmocka_unit_test(test_rows_by_hand),  cmocka_unit_test(test_counts_by_hand),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_every_bit),
+        cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_random_damage),
+        cmocka_unit_test(test_entries_by_hand),
+        cmocka_unit_test(test_rows_by_hand),
+        cmocka_unit_test(test_counts_by_hand),
+        cmocka_unit_test(test_page_lists_every_field),
     };
     return cmocka_run_group_tests_name("chunkwire", tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -63,7 +64,6 @@ def use_current_chunk():
 
     with pytest.raises(ValueError, match="x"):
         Looks().process(Events())
-    gc.collect()
 
 
 def use_sections():
@@ -92,6 +92,7 @@ def use_errors():
 
 
 def use_functions():
+    _core.catalogue()
     _core.configure()
     _core.faults()
     _core.sampler_stats()
@@ -141,6 +142,10 @@ def test_threads_and_descriptors():
         thread = threading.Thread(target=lambda: Processor().process(Events()))
         thread.start()
         thread.join()
+    # join() returns a moment before the kernel's thread has ended
+    until = time.monotonic() + 10
+    while (descriptors(), tasks()) != before and time.monotonic() < until:
+        time.sleep(0.01)
     assert (descriptors(), tasks()) == before
 
 

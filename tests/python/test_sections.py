@@ -252,11 +252,14 @@ def test_a_plain_dict_inside_process_wins():
     assert list(mine["timing"]) == ["mine"]
 
 
-@pytest.mark.parametrize("value", [None, 3, "text"])
+@pytest.mark.parametrize("value", [None, 3, "text", [1, 2]])
 def test_something_else_in_its_place(value):
     processor = SimpleNamespace(_roastcoffea_current_chunk=value)
+    before = faults()["count"]
     with track_time(processor, "t"):
         pass
+    assert faults()["count"] == before
+    assert processor._roastcoffea_current_chunk == value
 
 
 def test_a_mapping_that_refuses_is_counted():

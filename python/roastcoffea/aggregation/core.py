@@ -1,0 +1,60 @@
+"""All metrics of a run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from roastcoffea import _core
+from roastcoffea.aggregation.backends import get_parser
+
+__all__ = ["MetricsAggregator"]
+
+
+class MetricsAggregator:
+    """Computes the metrics of a run that was collected on a backend."""
+
+    def __init__(self, backend: str) -> None:
+        self.backend = backend
+        self.parser = get_parser(backend)
+
+    def aggregate(
+        self,
+        coffea_report: Mapping[str, Any] | None,
+        tracking_data: Mapping[str, Any] | _core.WorkerSeries | None,
+        t_start: float | None,
+        t_end: float | None,
+        custom_metrics: Mapping[str, Any] | None = None,
+        span_metrics: Mapping[Any, Any] | None = None,
+        processor_name: str | None = None,
+        chunk_metrics: Iterable[Mapping[str, Any]] | None = None,
+        section_metrics: Iterable[Mapping[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """All metrics under all their names, and the raw records behind them."""
+        chunks = _as_list(chunk_metrics)
+        sections = _as_list(section_metrics)
+        metrics = _core.all_metrics(
+            coffea_report,
+            tracking_data,
+            t_start,
+            t_end,
+            custom_metrics=custom_metrics,
+            span_metrics=span_metrics,
+            processor_name=processor_name,
+            chunk_metrics=chunks,
+            section_metrics=sections,
+        )
+        if isinstance(tracking_data, _core.WorkerSeries):
+            tracking_data = tracking_data.as_tracking_data()
+        metrics["tracking_data"] = tracking_data
+        metrics["raw_chunk_metrics"] = chunks
+        metrics["raw_section_metrics"] = sections
+        metrics["raw_span_metrics"] = {} if span_metrics is None else span_metrics
+        return metrics
+
+
+def _as_list(records: Iterable[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
+    """A list as it is (a ChunkLog stays packed), anything else as a list."""
+    if records is None:
+        return []
+    return records if isinstance(records, list) else list(records)

@@ -1,0 +1,5 @@
+"""The decorator of process()."""
+
+from roastcoffea._core import track_metrics
+
+__all__ = ["track_metrics"]
