@@ -48,20 +48,21 @@ def use_decorator():
     pickle.loads(pickle.dumps(Processor.process)), repr(bound)
 
 
+class Looks:
+    _roastcoffea_collect_metrics = True
+
+    @track_metrics
+    def process(self, events):
+        current = self._roastcoffea_current_chunk
+        current["a"] = [1]
+        current["timing"]["x"] = 1.0
+        dict(current), len(current), repr(current), list(current), current == {}
+        with BaseInstrumentationContext(self, "n") as tracker:
+            tracker.record_metric("m", 3)
+        raise ValueError("x")
+
+
 def use_current_chunk():
-    class Looks:
-        _roastcoffea_collect_metrics = True
-
-        @track_metrics
-        def process(self, events):
-            current = self._roastcoffea_current_chunk
-            current["a"] = [1]
-            current["timing"]["x"] = 1.0
-            dict(current), len(current), repr(current), list(current), current == {}
-            with BaseInstrumentationContext(self, "n") as tracker:
-                tracker.record_metric("m", 3)
-            raise ValueError("x")
-
     with pytest.raises(ValueError, match="x"):
         Looks().process(Events())
 
@@ -114,7 +115,7 @@ def test_no_leak(use):
     seen = [before] + [blocks(200) for _ in range(4)]
     # One object leaked by each call would be 200 more each time; caches fill up once.
     growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 50, growth
+    assert min(growth) < 120, growth
 
 
 def test_memory_of_the_engine_is_given_back():

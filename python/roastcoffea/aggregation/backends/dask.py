@@ -21,7 +21,7 @@ def _part(tracking_data: Tracking, key: str) -> Tracking:
     """Tracking data of which only ``key`` is known; its part alone is accepted too."""
     if tracking_data is None or isinstance(tracking_data, _core.WorkerSeries):
         return tracking_data
-    if any(isinstance(name, str) and name in _core.SERIES_KEYS for name in tracking_data):
+    if "worker_counts" in tracking_data or "worker_memory" in tracking_data:
         return {key: tracking_data.get(key)}
     return {key: tracking_data}
 
