@@ -554,11 +554,11 @@ static PyMethodDef log_methods[] = {
     {"__reduce_ex__", log_reduce_ex, METH_O, NULL},
     {"__sizeof__", log_nbytes, METH_NOARGS, NULL},
     {"to_bytes", log_to_bytes, METH_NOARGS,
-     "to_bytes()\n--\n\nThe packed form: versioned and checksummed, see docs/format/chunk-log.md."},
+     "to_bytes($self)\n--\n\nThe packed form: versioned and checksummed, see docs/format/chunk-log.md."},
     {"from_bytes", log_from_bytes, METH_O | METH_CLASS,
-     "from_bytes(data)\n--\n\nA log from its packed form; ValueError says what is wrong with it."},
+     "from_bytes($type, data, /)\n--\n\nA log from its packed form; ValueError says what is wrong with it."},
     {"merge_unique", log_merge_unique, METH_O,
-     "merge_unique(chunks)\n--\n\nAdds the chunks that are not in the log yet, by identity; "
+     "merge_unique($self, chunks, /)\n--\n\nAdds the chunks that are not in the log yet, by identity; "
      "returns "
      "(added, duplicates)."},
 #define X(name, changes)                                                                           \
@@ -569,7 +569,7 @@ static PyMethodDef log_methods[] = {
 };
 
 static PyType_Slot log_slots[] = {
-    {Py_tp_doc, (void *)"ChunkLog(chunks=())\n--\n\n"
+    {Py_tp_doc, (void *)"ChunkLog(chunks=(), /)\n--\n\n"
                         "A list of chunks that is packed while it travels and while nobody looks."},
     {Py_tp_new, log_new},
     {Py_tp_init, log_init},

@@ -111,7 +111,7 @@ static PyMethodDef instrumentation_methods[] = {
     {"__enter__", instrumentation_enter, METH_NOARGS, NULL},
     {"__exit__", instrumentation_exit, METH_VARARGS, NULL},
     {"record_metric", instrumentation_record, METH_VARARGS,
-     "record_metric(name, value)\n--\n\n"
+     "record_metric($self, name, value, /)\n--\n\n"
      "Stores a value of your own with the chunk that is being processed."},
     {NULL, NULL, 0, NULL},
 };

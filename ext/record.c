@@ -328,7 +328,7 @@ static void record_dealloc(PyObject *op) {
 
 static PyMethodDef record_methods[] = {
     {"as_dict", record_as_dict, METH_NOARGS,
-     "as_dict()\n--\n\nA plain dict of all that is known of the chunk."},
+     "as_dict($self)\n--\n\nA plain dict of all that is known of the chunk."},
     {"keys", record_keys, METH_NOARGS, NULL},
     {"values", record_values, METH_NOARGS, NULL},
     {"items", record_items, METH_NOARGS, NULL},

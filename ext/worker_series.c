@@ -459,24 +459,26 @@ static PyObject *series_reduce(PyObject *op, PyObject *unused) {
 
 static PyMethodDef series_methods[] = {
     {"tick", WITH_KEYWORDS(series_tick),
-     "tick(workers, when=None)\n--\n\n"
+     "tick($self, workers, when=None)\n--\n\n"
      "Samples all workers: the WorkerState objects of Dask's scheduler, or a dict of them."},
     {"tick_values", WITH_KEYWORDS(series_tick_values),
-     "tick_values(when, workers)\n--\n\n"
+     "tick_values($self, when, workers)\n--\n\n"
      "A tick from {address: {column: value}}, for schedulers other than Dask's."},
     {"join", WITH_KEYWORDS(series_join),
-     "join(address, when=None, threads=0)\n--\n\nA worker came; threads 0: not known."},
-    {"leave", WITH_KEYWORDS(series_leave), "leave(address, when=None)\n--\n\nA worker went."},
+     "join($self, address, when=None, threads=0)\n--\n\nA worker came; threads 0: not known."},
+    {"leave", WITH_KEYWORDS(series_leave),
+     "leave($self, address, when=None)\n--\n\nA worker went."},
     {"as_tracking_data", series_as_tracking_data, METH_NOARGS,
-     "as_tracking_data()\n--\n\n"
+     "as_tracking_data($self)\n--\n\n"
      "{'worker_counts': {datetime: n}, 'worker_memory': {worker: [(datetime, value), ...]}, ...}"},
     {"from_tracking_data", series_from_tracking_data, METH_O | METH_CLASS,
-     "from_tracking_data(data)\n--\n\nA series from such a dict, or from its JSON form."},
+     "from_tracking_data($type, data, /)\n--\n\nA series from such a dict, or from its JSON form."},
     {"to_bytes", series_to_bytes, METH_NOARGS,
-     "to_bytes()\n--\n\nThe packed form: versioned and checksummed, see "
+     "to_bytes($self)\n--\n\nThe packed form: versioned and checksummed, see "
      "docs/format/worker-series.md."},
     {"from_bytes", series_from_bytes, METH_O | METH_CLASS,
-     "from_bytes(data)\n--\n\nA series from its packed form; ValueError says what is wrong with "
+     "from_bytes($type, data, /)\n--\n\nA series from its packed form; ValueError says what is "
+     "wrong with "
      "it."},
     {"__reduce__", series_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -1,0 +1,69 @@
+"""All formulas over a million chunks with three sections each: in C, and from Python on a ChunkLog."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+from bench.harness import Harness, NotMeasured, Row, figure
+from bench.reduction import KEY, make_outputs, merged
+from roastcoffea._core import ChunkLog
+
+CHUNKS = 1_000_000
+
+
+def _rows_of_program(harness: Harness) -> Iterator[Row]:
+    measured = harness.program("bench_metrics", str(max(3, harness.rounds // 4)))
+    yield Row("metrics/compute", "s", figure(measured["compute_seconds"]),
+              figure(measured["floor_walk_seconds"]), "walking the log")
+    chunks = measured["chunks"]
+    yield Row("metrics/memory a chunk", "bytes", figure(measured["peak_bytes"] / chunks),
+              figure(measured["log_bytes"] / chunks), "the log alone")
+
+
+def _resident(field: str) -> int:
+    """A size in /proc/self/status, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    raise NotMeasured(f"/proc/self/status has no {field}")
+
+
+def _reset_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _big_log(harness: Harness) -> ChunkLog:
+    few = merged(make_outputs(harness.quick))[KEY]
+    log = ChunkLog()
+    while len(log) < CHUNKS:
+        log += few
+    return log
+
+
+def _rows_from_python(harness: Harness) -> Iterator[Row]:
+    try:
+        aggregate = importlib.import_module("roastcoffea.aggregation.chunk").aggregate_chunk_metrics
+    except ImportError as missing:
+        raise NotMeasured(str(missing)) from missing
+    harness.progress("metrics: a million chunks from Python ...")
+    before = _resident("VmRSS")
+    log = _big_log(harness)
+    _reset_peak()
+    costs = []
+    for _ in range(max(3, harness.rounds // 10)):
+        start = perf_counter()
+        result = aggregate(log)
+        costs.append((perf_counter() - start) * CHUNKS / len(log))
+    if result["num_successful_chunks"] != len(log):
+        raise NotMeasured(f"{result['num_successful_chunks']} chunks of {len(log)} were counted")
+    yield Row("metrics/compute from Python", "s", figure(costs))
+    yield Row("metrics/resident memory a chunk, from Python", "bytes",
+              figure((_resident("VmHWM") - before) / len(log)))
+
+
+def rows(harness: Harness) -> Iterator[Row]:
+    yield from _rows_of_program(harness)
+    yield from _rows_from_python(harness)

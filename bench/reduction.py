@@ -1,0 +1,221 @@
+"""A tree reduction as Coffea does it: 20 outputs are unpickled, accumulated, and the sum is pickled.
+
+The outputs come from decorated processors in processes of their own, as on a cluster, so each has its
+own identity. Only what depends on a cluster or on real work (names, sizes, durations) is put in afterwards,
+as a user could. Everything that goes into a merge is pickled, moved and unpickled; what the result weighs,
+which then travels to the client, stands apart.
+"""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import pickle
+import random
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+from coffea.processor import ProcessorABC, accumulate
+
+from bench.harness import Figure, Harness, Row, figure
+from roastcoffea import track_metrics, track_time
+
+KEY = "__roastcoffea_metrics__"
+CHUNKS = 20_000
+QUICK_CHUNKS = 2_000
+FAN_IN = 20
+WORKERS = 64
+CHUNKS_A_FILE = 10
+EVENTS = 100_000
+SECTIONS = ("selection", "corrections", "fill_histograms")
+PAGE = 4096
+
+Output = dict[str, Any]
+
+
+class Events(list[int]):
+    def __init__(self, metadata: dict[str, Any]) -> None:
+        super().__init__()
+        self.metadata = metadata
+
+
+class TTbarProcessor(ProcessorABC):
+    _roastcoffea_collect_metrics = True
+
+    @track_metrics
+    def process(self, events: Events) -> Output:
+        for name in SECTIONS:
+            with track_time(self, name):
+                pass
+        return {}
+
+    def postprocess(self, accumulator: Output) -> Output:
+        return accumulator
+
+
+def _metadata(index: int) -> dict[str, Any]:
+    file, part = divmod(index, CHUNKS_A_FILE)
+    names = random.Random(file)
+    return {
+        "dataset": "TTbar_semileptonic_2018" if file % 2 == 0 else "WJets_2018",
+        "filename": "root://eospublic.cern.ch//eos/opendata/cms/nanoaod/TTbar/"
+                    f"{names.getrandbits(32):08X}-7C5B-E811-9D1A.root",
+        "treename": "Events",
+        "entrystart": part * EVENTS,
+        "entrystop": (part + 1) * EVENTS,
+        "fileuuid": f"{names.getrandbits(32):08x}-5c0b-11e8-9717-{names.getrandbits(48):012x}",
+    }
+
+
+def _numbers(index: int, worker: int) -> dict[str, Any]:
+    """What a real chunk on a cluster would have had."""
+    draw = random.Random(index)
+    duration = draw.uniform(0.4, 4)
+    memory = draw.randint(100_000, 400_000)
+    start, sections = draw.uniform(2e-6, 90e-6), []
+    for name in SECTIONS:
+        length = duration / 4 + draw.uniform(-9e-3, 9e-3)
+        sections.append({"section_name": name, "time_delta": length, "start": start, "depth": 0, "count": 1})
+        start += length + draw.uniform(1e-6, 60e-6)
+    return {
+        "worker": f"tcp://10.0.{worker}.7:{35000 + worker}",
+        "host": f"node{worker:03}",
+        "task_key": f"TTbarProcessor-{draw.getrandbits(128):032x}",
+        "t_start": 1.79e9 + index / 64 + draw.random(),
+        "duration": duration,
+        "num_events": EVENTS,
+        "before_process_s": draw.uniform(0.02, 0.9),
+        "sections": sections,
+        "mem_before_mb": memory * PAGE / 1e6,
+        "mem_after_mb": (memory + draw.randint(-2000, 20_000)) * PAGE / 1e6,
+        "mem_peak_mb": (memory + draw.randint(20_000, 80_000)) * PAGE / 1e6,
+        "cpu_user_s": duration - draw.uniform(0.01, 0.3),
+        "cpu_system_s": draw.uniform(1e-3, 0.1),
+        "runqueue_wait_s": draw.uniform(1e-5, 5e-3),
+        "minor_faults": draw.randint(500, 40_000),
+        "voluntary_switches": draw.randint(10, 400),
+        "involuntary_switches": draw.randint(0, 200),
+        "bytes_read": draw.randint(1_000_000, 40_000_000),
+        "read_requests": draw.randint(4, 60),
+        "metadata_bytes": draw.randint(100_000, 900_000),
+        "os_read_bytes": draw.randint(1_000_000, 40_000_000),
+        "os_read_calls": draw.randint(20, 300),
+        "storage_read_bytes": draw.randint(0, 9000) * PAGE,
+        "accessed_branches": ["Jet_pt", "Muon_pt"],
+        "accessed_bytes": draw.randint(900_000, 30_000_000),
+        "accessed_uncompressed_bytes": draw.randint(2_700_000, 90_000_000),
+    }
+
+
+def _outputs_of_worker(work: tuple[int, range]) -> list[bytes]:
+    """Runs in a process of its own: this worker's outputs, pickled."""
+    worker, indices = work
+    processor, outputs = TTbarProcessor(), []
+    for index in indices:
+        output = processor.process(Events(_metadata(index)))
+        output[KEY][0].update(_numbers(index, worker))
+        outputs.append(pickle.dumps(output, pickle.HIGHEST_PROTOCOL))
+    return outputs
+
+
+@functools.cache
+def make_outputs(quick: bool) -> list[Output]:
+    """One output a chunk, in the order of the chunks: neighbours come from different workers."""
+    chunks = QUICK_CHUNKS if quick else CHUNKS
+    work = [(worker, range(worker, chunks, WORKERS)) for worker in range(WORKERS)]
+    with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+        by_worker = pool.map(_outputs_of_worker, work, chunksize=1)
+    packed = [by_worker[index % WORKERS][index // WORKERS] for index in range(chunks)]
+    return [pickle.loads(one) for one in packed]
+
+
+def merged(outputs: list[Output]) -> Output:
+    result: Output = accumulate(outputs)
+    return result
+
+
+class Tree:
+    """One reduction: seconds of each part, and the sizes of what was moved."""
+
+    def __init__(self, outputs: list[Output]) -> None:
+        self.pickle = self.unpickle = self.accumulate = 0.0
+        self.moved: list[int] = []
+        items = outputs
+        while len(items) > 1:
+            packed = self._pickled(items)
+            items = [self._sum(packed[i:i + FAN_IN]) for i in range(0, len(packed), FAN_IN)]
+        self.result = items[0]
+
+    def _pickled(self, items: list[Output]) -> list[bytes]:
+        start = perf_counter()
+        packed = [pickle.dumps(item, pickle.HIGHEST_PROTOCOL) for item in items]
+        self.pickle += perf_counter() - start
+        self.moved += map(len, packed)
+        return packed
+
+    def _sum(self, packed: list[bytes]) -> Output:
+        t0 = perf_counter()
+        items = [pickle.loads(one) for one in packed]
+        t1 = perf_counter()
+        result: Output = accumulate(items)
+        t2 = perf_counter()
+        self.unpickle += t1 - t0
+        self.accumulate += t2 - t1
+        return result
+
+    @property
+    def seconds(self) -> float:
+        return self.pickle + self.unpickle + self.accumulate
+
+
+def _bytes_floor(payloads: list[bytes]) -> tuple[float, float]:
+    """Seconds to copy as many bytes in as many pieces, and to pickle and unpickle them."""
+    t0 = perf_counter()
+    for payload in payloads:
+        bytearray(payload)
+    t1 = perf_counter()
+    for payload in payloads:
+        pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL))
+    return t1 - t0, perf_counter() - t1
+
+
+def _program_rows(harness: Harness) -> Iterator[Row]:
+    """The same in C, without Python objects."""
+    tree = harness.program("bench_chunklog")["tree"]
+    floor = figure(1e-9 * tree["memcpy_floor_ns"])
+    yield Row("reduction/time a chunk, engine alone", "s", figure(1e-9 * tree["total_ns"]), floor, "memcpy, in C")
+    yield Row("reduction/moved a chunk, engine alone", "bytes", figure(tree["bytes"]))
+
+
+def rows(harness: Harness) -> Iterator[Row]:
+    harness.progress("reduction: making the outputs ...")
+    outputs = make_outputs(harness.quick)
+    payloads = [bytes(size) for size in Tree(outputs).moved]
+    trees: list[Tree] = []
+    copied: list[float] = []
+
+    def one_tree() -> float:
+        trees.append(Tree(outputs))
+        return trees[-1].seconds / len(outputs)
+
+    def one_floor() -> float:
+        copy, pickled = _bytes_floor(payloads)
+        copied.append(copy / len(outputs))
+        return pickled / len(outputs)
+
+    harness.progress("reduction: merging ...")
+    costs = harness.interleave({"floor": one_floor, "tree": one_tree})
+    last = trees[-1]
+    if len(last.result[KEY]) != len(outputs):
+        raise AssertionError(f"{len(last.result[KEY])} chunks of {len(outputs)} came out")
+    n = len(outputs)
+    yield Row("reduction/time a chunk", "s", costs["tree"], costs["floor"],
+              "pickle and unpickle bytes of the same sizes")
+    for part in ("pickle", "unpickle", "accumulate"):
+        spent = Figure(tuple(getattr(tree, part) / n for tree in trees[1:]))
+        yield Row(f"reduction/of it {part}", "s", spent, figure(copied[1:]), "memcpy of the same bytes")
+    yield Row("reduction/moved a chunk", "bytes", figure(sum(last.moved) / n))
+    size = len(pickle.dumps(last.result, pickle.HIGHEST_PROTOCOL))
+    yield Row("reduction/result to the client, a chunk", "bytes", figure(size / n))
+    yield from _program_rows(harness)
