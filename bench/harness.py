@@ -43,6 +43,10 @@ class Figure:
         low, _, high = statistics.quantiles(self.rounds, n=4, method="inclusive")
         return (high - low) / abs(self.median)
 
+    def less(self, other: Figure) -> Figure:
+        """Without what `other` costs at its least: the difference of two noisy rounds could be anything."""
+        return Figure(tuple(one - other.best for one in self.rounds))
+
     def relative(self, other: Figure, relation: Callable[[float, float], float]) -> Figure:
         """Round by round, where both were measured in the same rounds; else of the two minima."""
         if len(self.rounds) != len(other.rounds):

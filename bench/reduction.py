@@ -114,7 +114,9 @@ def _outputs_of_worker(work: tuple[int, range]) -> list[bytes]:
     processor, outputs = TTbarProcessor(), []
     for index in indices:
         output = processor.process(Events(_metadata(index)))
-        output[KEY][0].update(_numbers(index, worker))
+        chunk = output[KEY][0]
+        for key, value in _numbers(index, worker).items():
+            chunk[key] = value
         outputs.append(pickle.dumps(output, pickle.HIGHEST_PROTOCOL))
     return outputs
 

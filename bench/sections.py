@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from os import pread
 from time import perf_counter
 
@@ -38,14 +39,15 @@ class Sections(ProcessorABC):
         return accumulator
 
 
-Pair = tuple[float, float]  # seconds a use: floor, product
+Costs = tuple[float, float, float]  # seconds a use: the bare loop, floor, product
 
 
-def _pair(uses: int, loop: float, floor: float, product: float) -> Pair:
-    return (floor - loop) / uses, (product - loop) / uses
+def _a_use(uses: int, *moments: float) -> Costs:
+    loop, floor, product = ((end - start) / uses for start, end in pairwise(moments))
+    return loop, floor, product
 
 
-def time_pair(self: Sections, uses: int) -> Pair:
+def time_costs(self: Sections, uses: int) -> Costs:
     timing: dict[str, float] = {}
     loop = range(uses)
     t0 = perf_counter()
@@ -60,10 +62,10 @@ def time_pair(self: Sections, uses: int) -> Pair:
         with track_time(self, "x"):
             pass
     t3 = perf_counter()
-    return _pair(uses, t1 - t0, t2 - t1, t3 - t2)
+    return _a_use(uses, t0, t1, t2, t3)
 
 
-def memory_pair(self: Sections, uses: int, file: int) -> Pair:
+def memory_costs(self: Sections, uses: int, file: int) -> Costs:
     loop = range(uses)
     t0 = perf_counter()
     for _ in loop:
@@ -77,40 +79,50 @@ def memory_pair(self: Sections, uses: int, file: int) -> Pair:
         with track_memory(self, "x"):
             pass
     t3 = perf_counter()
-    return _pair(uses, t1 - t0, t2 - t1, t3 - t2)
+    return _a_use(uses, t0, t1, t2, t3)
 
 
-def _in_fresh_chunks(harness: Harness, times: int, measure: Callable[[Sections], Pair]) -> list[Figure]:
-    """Floor and product, each use in a chunk that has none yet."""
-    pairs: list[Pair] = []
+def _in_fresh_chunks(
+    harness: Harness, times: int, uses: int, measure: Callable[[Sections], Costs]
+) -> tuple[Figure, Figure]:
+    """Floor and product, each round in a chunk that has no section yet; `uses` of them are recorded."""
+    costs: list[Costs] = []
 
     def one_chunk() -> float:
-        Sections().process(lambda processor: pairs.append(measure(processor)))
-        return pairs[-1][1]
+        processor = Sections()
+        processor.process(lambda opened: costs.append(measure(opened)))
+        if len(costs) == 1:
+            chunk = processor._chunk_metrics[0]
+            recorded = len(chunk["memory_sections"]) + sum(each["count"] for each in chunk["sections"])
+            if recorded != uses:
+                raise AssertionError(f"{recorded} sections of {uses} were recorded")
+        return costs[-1][-1]
 
     harness.interleave({"chunk": one_chunk}, times)
-    return [figure(side) for side in zip(*pairs[1:], strict=True)]  # the first one was a warm-up
+    loop, floor, product = map(figure, zip(*costs[1:], strict=True))  # the first one was a warm-up
+    return floor.less(loop), product.less(loop)
 
 
 def rows(harness: Harness) -> Iterator[Row]:
     harness.progress("sections: track_time ...")
-    floor, product = _in_fresh_chunks(harness, 20, lambda self: time_pair(self, TIME_USES))
+    floor, product = _in_fresh_chunks(harness, 20, TIME_USES, lambda self: time_costs(self, TIME_USES))
     pair = "two perf_counter() and a dict store"
     yield Row("sections/track_time", "s", product, floor, pair)
 
-    def folded(self: Sections) -> Pair:
+    def folded(self: Sections) -> Costs:
         for _ in range(KEPT):
             with track_time(self, "x"):
                 pass
-        return time_pair(self, FOLDED_USES)
+        return time_costs(self, FOLDED_USES)
 
-    floor, product = _in_fresh_chunks(harness, 5, folded)
+    floor, product = _in_fresh_chunks(harness, 5, KEPT + FOLDED_USES, folded)
     yield Row(f"sections/track_time, folded beyond {KEPT}", "s", product, floor, pair)
 
     harness.progress("sections: track_memory ...")
     file = os.open("/proc/self/statm", os.O_RDONLY)
     try:
-        floor, product = _in_fresh_chunks(harness, 10, lambda self: memory_pair(self, MEMORY_USES, file))
+        floor, product = _in_fresh_chunks(
+            harness, 10, MEMORY_USES, lambda self: memory_costs(self, MEMORY_USES, file))
     finally:
         os.close(file)
     yield Row("sections/track_memory", "s", product, floor, "two os.pread of /proc/self/statm")

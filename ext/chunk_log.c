@@ -554,13 +554,14 @@ static PyMethodDef log_methods[] = {
     {"__reduce_ex__", log_reduce_ex, METH_O, NULL},
     {"__sizeof__", log_nbytes, METH_NOARGS, NULL},
     {"to_bytes", log_to_bytes, METH_NOARGS,
-     "to_bytes($self)\n--\n\nThe packed form: versioned and checksummed, see docs/format/chunk-log.md."},
+     "to_bytes($self)\n--\n\n"
+     "The packed form: versioned and checksummed, see docs/format/chunk-log.md."},
     {"from_bytes", log_from_bytes, METH_O | METH_CLASS,
-     "from_bytes($type, data, /)\n--\n\nA log from its packed form; ValueError says what is wrong with it."},
+     "from_bytes($type, data, /)\n--\n\n"
+     "A log from its packed form; ValueError says what is wrong with it."},
     {"merge_unique", log_merge_unique, METH_O,
-     "merge_unique($self, chunks, /)\n--\n\nAdds the chunks that are not in the log yet, by identity; "
-     "returns "
-     "(added, duplicates)."},
+     "merge_unique($self, chunks, /)\n--\n\n"
+     "Adds the chunks that are not in the log yet, by identity; returns (added, duplicates)."},
 #define X(name, changes)                                                                           \
     {#name, (PyCFunction)(void (*)(void))log_##name, METH_VARARGS | METH_KEYWORDS, NULL},
     LIST_METHODS(X)

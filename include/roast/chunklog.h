@@ -22,7 +22,8 @@ typedef struct roast_chunklog roast_chunklog;
 #define ROAST_MAX_BRANCHES 1000000u /* branches of one file or one chunk */
 #define ROAST_MAX_CUSTOMS  4096u    /* custom values of one chunk */
 
-/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or itself).
+/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or
+ * itself).
  *
  *   U  as it is
  *   T  in microseconds, and what is left: the kernel often counts in them
@@ -176,8 +177,8 @@ size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 /* ---- in ---- */
 /* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
  * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may
- * be the whole key (task_hash absent). No string may be borrowed from this very log. Kept only where
- * they mean something: `before` of a memory section, error_message and its type together (an absent
+ * be the whole key (task_hash absent). No string may be borrowed from this very log. Kept only
+ * where they mean something: `before` of a memory section, error_message with its type (an absent
  * message comes back empty), branches and reads where has_branches and has_reads say so. */
 roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk, roast_error *err);
 

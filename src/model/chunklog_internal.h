@@ -66,8 +66,8 @@ struct roast_chunklog {
     size_t *marks; /* offset of every ROAST_ROWS_PER_MARK-th row but the first */
     size_t marks_capacity;
     roast_buffer scratch; /* where an entry is put together */
-    /* A hash set of the identities of the first `identified` rows, which end at identified_len; made
-     * and brought up to date by the merges that ask for it. */
+    /* A hash set of the identities of the first `identified` rows, which end at identified_len;
+     * made and brought up to date by the merges that ask for it. */
     roast_identity *identities;
     uint64_t identity_slots, identity_count, identified;
     size_t identified_len;
@@ -118,8 +118,8 @@ bool roast_get_known(const uint8_t **at, const uint8_t *end, int64_t *value);
 #define ROAST_KNOWN_MAX (UINT64_C(1) << 63) /* the largest one, packed */
 
 /* ---- rows (chunk_rows.c) ---- */
-/* Reads the row whose body is [at, end) into out; false if it is malformed. The tails are not looked
- * into. */
+/* Reads the row whose body is [at, end) into out; false if it is malformed. The tails are not
+ * looked into. */
 bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
                      roast_chunk *out);
 /* What goes from row to row while many are checked. */

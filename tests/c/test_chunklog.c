@@ -83,6 +83,25 @@ static void test_fields_at_their_extremes(void **state) {
     }
 }
 
+/* Memory that shrinks by a few pages takes as little room as memory that grows by them. */
+static void test_pages_pack_small(void **state) {
+    (void)state;
+    size_t len[2];
+    for (int shrinks = 0; shrinks < 2; shrinks++) {
+        sample s;
+        memset(&s, 0, sizeof s);
+        set_field(&s.chunk, ROAST_CHUNK_INDEX_rss_before, 1 << 30);
+        set_field(&s.chunk, ROAST_CHUNK_INDEX_rss_after, (1 << 30) + (shrinks ? -8192 : 8192));
+        roast_chunklog *log = new_log();
+        append(log, &s);
+        packed bytes = pack(log);
+        len[shrinks] = bytes.len;
+        free(bytes.data);
+        roast_chunklog_free(log);
+    }
+    assert_int_equal(len[0], len[1]);
+}
+
 static void test_each_field_alone(void **state) {
     (void)state;
     sample s;
@@ -426,6 +445,7 @@ int main(void) {
         cmocka_unit_test(test_full_chunk),
         cmocka_unit_test(test_empty_chunk),
         cmocka_unit_test(test_fields_at_their_extremes),
+        cmocka_unit_test(test_pages_pack_small),
         cmocka_unit_test(test_each_field_alone),
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_what_means_nothing_is_left_out),

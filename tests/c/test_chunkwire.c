@@ -215,7 +215,7 @@ static void test_random_damage(void **state) {
 /* ---- logs made by hand ---- */
 
 typedef struct maker {
-    uint8_t lengths[256], entries[2048], rows[2048];
+    uint8_t lengths[256], entries[2048], rows[1 << 14];
     size_t lengths_len, entries_len, rows_len;
     uint64_t n_entries, n_rows;
 } maker;
@@ -239,7 +239,7 @@ static void add_row(maker *m, const void *bytes, size_t len) {
 enum { STRING = 1, ORIGIN, FILE_, BRANCHES, LAYOUT, CONTEXT, FILEMETA };
 
 static bool decodes(const maker *m) {
-    uint8_t buffer[8192], *at = buffer;
+    uint8_t buffer[1 << 15], *at = buffer;
     memcpy(at, "RCLG\1", HEADER);
     at = roast_put_varint(at + HEADER, m->n_entries);
     at = roast_put_varint(at, m->n_rows);
@@ -361,6 +361,23 @@ static void test_rows_by_hand(void **state) {
     ASSERT_ROW(false, 4, 5, 4, 6, BODY, 0x81, 0x20); /* 4097 of them */
 }
 
+static void test_as_many_customs_as_allowed(void **state) {
+    (void)state;
+    for (unsigned extra = 0; extra < 2; extra++) {
+        maker m;
+        make_base(&m);
+        ENTRY(&m, CONTEXT, 4, 0, 0, 0, 0, 0, 0, 0);
+        /* Three bytes each, all 0: scope, kind, an empty key. */
+        static uint8_t row[6 + 3 * (ROAST_MAX_CUSTOMS + 1)];
+        row[2] = 6;
+        uint8_t *at = roast_put_varint(row + 4, ROAST_MAX_CUSTOMS + extra);
+        size_t len = (size_t)(at - row) + 3 * (size_t)(ROAST_MAX_CUSTOMS + extra);
+        assert_true(len <= sizeof row);
+        add_row(&m, row, len);
+        assert_int_equal(extra == 0, decodes(&m));
+    }
+}
+
 static void test_counts_by_hand(void **state) {
     (void)state;
     static const uint64_t lies[] = {6, UINT64_C(10000000000), UINT32_MAX, UINT64_MAX};
@@ -425,15 +442,11 @@ static void test_page_lists_every_field(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_every_bit),
-        cmocka_unit_test(test_frame),
-        cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_random_damage),
-        cmocka_unit_test(test_entries_by_hand),
-        cmocka_unit_test(test_rows_by_hand),
-        cmocka_unit_test(test_counts_by_hand),
-        cmocka_unit_test(test_page_lists_every_field),
+        cmocka_unit_test(test_truncation),     cmocka_unit_test(test_every_bit),
+        cmocka_unit_test(test_frame),          cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_random_damage),  cmocka_unit_test(test_entries_by_hand),
+        cmocka_unit_test(test_rows_by_hand),   cmocka_unit_test(test_as_many_customs_as_allowed),
+        cmocka_unit_test(test_counts_by_hand), cmocka_unit_test(test_page_lists_every_field),
     };
     return cmocka_run_group_tests_name("chunkwire", tests, NULL, NULL);
 }

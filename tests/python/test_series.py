@@ -1,0 +1,566 @@
+"""WorkerSeries: ticks from real WorkerState objects, the dict of the contract, the packed form."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import math
+import pickle
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from roastcoffea import _core
+from roastcoffea._core import WorkerSeries
+
+T0 = datetime(2026, 3, 1, 12, 0, 0, 250000, tzinfo=UTC)
+COLUMNS = {
+    "memory": "worker_memory",
+    "memory_limit": "worker_memory_limit",
+    "active_tasks": "worker_active_tasks",
+    "cores": "worker_cores",
+    "nbytes": "worker_nbytes",
+    "occupancy": "worker_occupancy",
+    "executing": "worker_executing",
+    "last_seen": "worker_last_seen",
+    "cpu": "worker_cpu",
+    "spilled_bytes": "worker_spilled_bytes",
+    "net_read_bps": "worker_net_read_bps",
+    "net_write_bps": "worker_net_write_bps",
+    "disk_read_bps": "worker_disk_read_bps",
+    "disk_write_bps": "worker_disk_write_bps",
+}
+REAL_COLUMNS = {"worker_occupancy", "worker_last_seen", "worker_cpu"}
+
+
+def at(seconds):
+    return T0 + timedelta(seconds=seconds)
+
+
+@pytest.fixture(scope="module")
+def scheduler_module():
+    return pytest.importorskip("distributed.scheduler")
+
+
+class Prefix:
+    def __init__(self, duration, longest=-1):
+        self.duration_average = duration
+        self.max_exec_time = longest
+
+
+def make_scheduler(module):
+    """An object with the parts of a scheduler that a WorkerState asks for, and the real formulas."""
+
+    class Scheduler:
+        validate = False
+        bandwidth = 1e8
+        UNKNOWN_TASK_DURATION = 0.5
+        _calc_occupancy = module.SchedulerState._calc_occupancy
+        _get_prefix_duration = module.SchedulerState._get_prefix_duration
+
+    scheduler = Scheduler()
+    scheduler.task_prefixes = {"process": Prefix(12.25), "reduce": Prefix(-1, 0.5), "new": Prefix(-1)}
+    return scheduler
+
+
+def make_worker(module, scheduler, number=0, **metrics):
+    worker = module.WorkerState(
+        address=f"tcp://10.0.0.{number}:4000", status=module.Status.running, pid=1, name=number,
+        nthreads=4, memory_limit=8_000_000_000, local_directory="", nanny=None,
+        server_id=f"w{number}", scheduler=scheduler)
+    worker.metrics = {
+        "cpu": 187.5,
+        "memory": 1_234_567_890,
+        "spilled_bytes": {"memory": 5, "disk": 7_000},
+        "host_net_io": {"read_bps": 1000.25, "write_bps": 2000.0},
+        "host_disk_io": {"read_bps": 3000.0, "write_bps": 4000.75},
+        **metrics,
+    }
+    worker.processing = {object() for _ in range(6)}
+    worker.executing = {object(): 1.0 for _ in range(3)}
+    worker.nbytes = 123_456
+    worker.last_seen = 1_700_000_000.125
+    return worker
+
+
+def one_row(series):
+    """{column: value} of the one sample of a series."""
+    data = series.as_tracking_data()
+    (worker,) = series.workers
+    return {column: data[key][worker][0][1] for column, key in COLUMNS.items() if worker in data[key]}
+
+
+# ---- ticks from Dask's own objects ----
+
+def test_tick_reads_every_column(scheduler_module):
+    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    series = WorkerSeries()
+    series.tick([worker], T0)
+    assert one_row(series) == {
+        "memory": 1_234_567_890,
+        "memory_limit": 8_000_000_000,
+        "active_tasks": 6,
+        "cores": 4,
+        "nbytes": 123_456,
+        "occupancy": 0.0,
+        "executing": 3,
+        "last_seen": 1_700_000_000.125,
+        "cpu": 187.5,
+        "spilled_bytes": 7_000,
+        "net_read_bps": 1000,
+        "net_write_bps": 2000,
+        "disk_read_bps": 3000,
+        "disk_write_bps": 4001,
+    }
+    assert series.hosts == {worker.address: "10.0.0.0"}
+
+
+def test_numbers_have_the_type_of_their_column(scheduler_module):
+    series = WorkerSeries()
+    series.tick([make_worker(scheduler_module, make_scheduler(scheduler_module))], T0)
+    data = series.as_tracking_data()
+    for key in COLUMNS.values():
+        ((moment, value),) = next(iter(data[key].values()))
+        assert moment == T0
+        assert type(value) is (float if key in REAL_COLUMNS else int), key
+
+
+@pytest.mark.parametrize("counts,network", [
+    ({}, 0), ({}, 5_000_000), ({"process": 3}, 0), ({"process": 2, "reduce": 4, "new": 1}, 7_500_000),
+])
+def test_occupancy_is_the_schedulers(scheduler_module, counts, network):
+    scheduler = make_scheduler(scheduler_module)
+    workers = [make_worker(scheduler_module, scheduler, number) for number in range(3)]
+    for worker in workers:
+        worker.task_prefix_count.update(counts)
+        worker._network_occ = network
+    series = WorkerSeries()
+    series.tick(workers, T0)
+    data = series.as_tracking_data()["worker_occupancy"]
+    for worker in workers:
+        assert data[worker.address] == [(T0, pytest.approx(worker.occupancy, abs=5e-4))]
+
+
+def test_occupancy_from_the_cache(scheduler_module):
+    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    worker._occupancy_cache = 3.75
+    series = WorkerSeries()
+    series.tick([worker], T0)
+    assert one_row(series)["occupancy"] == 3.75
+
+
+def test_a_scheduler_with_another_formula_is_believed(scheduler_module):
+    scheduler = make_scheduler(scheduler_module)
+    scheduler._calc_occupancy = lambda counts, network: 41.5
+    workers = [make_worker(scheduler_module, scheduler, number) for number in range(3)]
+    for worker in workers:
+        worker.task_prefix_count["process"] = 2
+    series = WorkerSeries()
+    for tick in range(2):
+        series.tick(workers, at(tick))
+    data = series.as_tracking_data()["worker_occupancy"]
+    assert {value for points in data.values() for _, value in points} == {41.5}
+
+
+def test_scheduler_without_the_parts_uses_the_property():
+    worker = SimpleNamespace(address="w", occupancy=2.5, task_prefix_count={"a": 1}, _network_occ=0,
+                             scheduler_ref=None)
+    series = WorkerSeries()
+    series.tick([worker], T0)
+    assert one_row(series) == {"occupancy": 2.5}
+
+
+def test_what_is_missing_is_absent(scheduler_module):
+    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    worker.metrics = {}
+    del worker.executing
+    before = _core.faults()["count"]
+    series = WorkerSeries()
+    series.tick([worker, SimpleNamespace(address="bare")], T0)
+    data = series.as_tracking_data()
+    assert _core.faults()["count"] == before
+    assert series.sample_count == 2
+    assert set(data["worker_cores"]) == {worker.address}
+    for key in ("worker_memory", "worker_cpu", "worker_executing", "worker_spilled_bytes",
+                "worker_net_read_bps", "worker_disk_write_bps"):
+        assert data[key] == {}
+
+
+def test_memory_falls_back_to_the_polished_one():
+    worker = SimpleNamespace(address="w", metrics={"cpu": 1}, memory=SimpleNamespace(process=77))
+    series = WorkerSeries()
+    series.tick([worker], T0)
+    assert one_row(series) == {"memory": 77, "cpu": 1.0}
+
+
+class Hostile:
+    address = "hostile"
+    metrics = {"cpu": "a lot", "memory": 5, "host_net_io": 3, "spilled_bytes": None}
+    nthreads = 2
+
+    @property
+    def nbytes(self):
+        raise RuntimeError("not today")
+
+    @property
+    def occupancy(self):
+        raise KeyError("prefix")
+
+    @property
+    def processing(self):
+        return 7
+
+    @property
+    def host(self):
+        raise OSError("no host")
+
+
+def test_no_exception_escapes_a_tick():
+    before = _core.faults()["count"]
+    series = WorkerSeries()
+    series.tick([Hostile(), object(), SimpleNamespace(address=5), SimpleNamespace(address="")], T0)
+    assert one_row(series) == {"memory": 5, "cores": 2}
+    assert series.as_tracking_data()["worker_counts"] == {T0: 4}
+    assert _core.faults()["count"] > before
+
+
+def test_a_worker_counts_once_a_tick():
+    worker = SimpleNamespace(address="w", nthreads=1)
+    series = WorkerSeries()
+    series.tick([worker, worker], T0)
+    assert series.sample_count == 1
+
+
+def test_workers_may_be_a_dict_a_view_or_a_generator():
+    workers = {name: SimpleNamespace(address=name, nthreads=1) for name in "ab"}
+    series = WorkerSeries()
+    series.tick(workers, at(0))
+    series.tick(workers.values(), at(1))
+    series.tick((worker for worker in workers.values()), at(2))
+    series.tick([], at(3))
+    assert series.sample_count == 6
+    assert list(series.as_tracking_data()["worker_counts"].values()) == [2, 2, 2, 0]
+
+
+def test_tick_inside_a_tick():
+    series = WorkerSeries()
+    seen = []
+
+    class Nested:
+        address = "nested"
+
+        @property
+        def nbytes(self):
+            with pytest.raises(RuntimeError, match="already"):
+                series.tick([], at(9))
+            seen.append(len(series.as_tracking_data()["worker_counts"]))
+            return 1
+
+    series.tick([Nested()], T0)
+    series.tick([Nested()], at(1))
+    assert seen == [1, 2]
+    assert len(series) == 2
+
+
+@pytest.mark.parametrize("host,address", [
+    ("10.0.0.1", "tcp://10.0.0.1:4321"), ("10.0.0.1", "inproc://10.0.0.1/12/3"), ("::1", "tls://[::1]:80"),
+    (None, "alice"), (None, "tcp://"),
+])
+def test_host_in_the_address(host, address):
+    series = WorkerSeries()
+    series.tick([SimpleNamespace(address=address)], T0)
+    assert series.hosts == {address: host}
+
+
+def test_time_of_a_tick():
+    before = datetime.now(UTC) - timedelta(microseconds=1)
+    series = WorkerSeries()
+    series.tick([])
+    (moment,) = series.as_tracking_data()["worker_counts"]
+    assert before <= moment <= datetime.now(UTC)
+    with pytest.raises(ValueError, match="before that of the last one"):
+        series.tick([], 0)
+    assert len(series) == 1
+
+
+def test_a_clock_that_was_put_back_does_not_stop_the_ticks():
+    series = WorkerSeries()
+    future = datetime.now(UTC) + timedelta(days=1)
+    series.tick([], future)
+    series.tick([])
+    assert len(series) == 2
+    assert set(series.as_tracking_data()["worker_counts"]) == {future}
+
+
+# ---- values of the caller's, events ----
+
+def test_tick_values():
+    series = WorkerSeries()
+    series.tick_values(at(0), {"a": {"memory": 10, "cpu": 12.5, "host": "node1"}, "b": {}})
+    series.tick_values(at(1), {"a": {"memory": None, "cores": 2}})
+    data = series.as_tracking_data()
+    assert data["worker_counts"] == {at(0): 2, at(1): 1}
+    assert data["worker_memory"] == {"a": [(at(0), 10)]}
+    assert data["worker_cores"] == {"a": [(at(1), 2)]}
+    assert series.hosts == {"a": "node1", "b": None}
+
+
+@pytest.mark.parametrize("workers,error,message", [
+    ({"a": {"memroy": 1}}, ValueError, "'memroy' of 'a'"),
+    ({"a": {"memory": "x"}}, TypeError, "memory of 'a'"),
+    ({"a": {"host": 3}}, TypeError, "host of 'a'"),
+    ({"a": [1]}, TypeError, "values of 'a'"),
+    ({3: {}}, TypeError, "address"),
+    ({"": {}}, ValueError, "name"),
+    ([], TypeError, "dict"),
+])
+def test_tick_values_that_are_refused(workers, error, message):
+    series = WorkerSeries()
+    with pytest.raises(error, match=message):
+        series.tick_values(T0, workers)
+    assert len(series) == 0
+
+
+def test_events():
+    series = WorkerSeries()
+    series.join("a", at(0), threads=4)
+    series.leave("a", at(2.5))
+    series.join("b", at(1))
+    assert series.events == [
+        {"worker": "a", "kind": "joined", "when": at(0), "threads": 4},
+        {"worker": "a", "kind": "left", "when": at(2.5), "threads": None},
+        {"worker": "b", "kind": "joined", "when": at(1), "threads": None},
+    ]
+    assert series.workers == ["a", "b"]
+    assert len(series) == 0
+    series.join("c")
+    assert abs(series.events[-1]["when"] - datetime.now(UTC)) < timedelta(minutes=1)
+    for call in (lambda: series.join(3), lambda: series.join("d", threads=-1),
+                 lambda: series.leave("d", "soon"), lambda: series.leave("d", [])):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+
+
+# ---- moments ----
+
+@pytest.mark.parametrize("given", [
+    T0, T0.replace(tzinfo=None), T0.astimezone(timezone(timedelta(hours=-7, minutes=30))),
+    T0.isoformat(), T0.replace(tzinfo=None).isoformat(), "2026-03-01T12:00:00.250Z", T0.timestamp(),
+])
+def test_a_moment_may_be_given_in_many_ways(given):
+    series = WorkerSeries()
+    series.tick([], given)
+    assert list(series.as_tracking_data()["worker_counts"]) == [T0]
+
+
+@pytest.mark.parametrize("text", [
+    "1970-01-01T00:00:00", "1969-12-31T23:59:59.999999", "1700-02-28T00:00:00", "1700-03-01T01:02:03",
+    "2000-02-29T12:00:00", "2100-02-28T23:59:59", "2100-03-01", "2262-04-11", "1677-09-22",
+])
+def test_the_calendar_is_that_of_datetime(text):
+    wanted = datetime.fromisoformat(text).replace(tzinfo=UTC)
+    series = WorkerSeries()
+    series.tick([], text)
+    (moment,) = series.as_tracking_data()["worker_counts"]
+    assert moment == wanted and moment.tzinfo is UTC
+
+
+@pytest.mark.parametrize("given,error", [
+    ("yesterday", ValueError), (datetime(3000, 1, 1), ValueError), (datetime(1, 1, 1), ValueError),
+    (1e12, ValueError), (math.nan, ValueError), (math.inf, ValueError), ([], TypeError), (1j, TypeError),
+])
+def test_moments_that_are_refused(given, error):
+    series = WorkerSeries()
+    with pytest.raises(error, match="when"):
+        series.tick([], given)
+    assert len(series) == 0
+
+
+# ---- the dict and the packed form ----
+
+def sample_series(ticks=5):
+    series = WorkerSeries()
+    for tick in range(ticks):
+        series.tick_values(at(tick), {
+            f"w{i}": {"memory": 1000 * tick + i, "cpu": 1.25 * i, "occupancy": 0.125 * tick, "cores": 2,
+                      "memory_limit": 10_000}
+            for i in range(tick % 3 + 1)})
+    return series
+
+
+def test_every_series_is_in_the_dict():
+    data = sample_series().as_tracking_data()
+    assert set(data) == {"worker_counts", *COLUMNS.values()}
+    assert data["worker_counts"] == {at(0): 1, at(1): 2, at(2): 3, at(3): 1, at(4): 2}
+    assert data["worker_memory"]["w2"] == [(at(2), 2002)]
+
+
+def test_round_trip_through_the_dict():
+    series = sample_series()
+    again = WorkerSeries.from_tracking_data(series.as_tracking_data())
+    assert again.as_tracking_data() == series.as_tracking_data()
+    assert again.to_bytes() == series.to_bytes()
+
+
+def as_json(data):
+    """The form of a saved measurement."""
+    names = {"worker_memory": "memory_bytes", "worker_memory_limit": "memory_limit_bytes"}
+    out = {"worker_counts": [{"timestamp": moment.isoformat(), "worker_count": n}
+                             for moment, n in data["worker_counts"].items()]}
+    for key in COLUMNS.values():
+        name = names.get(key, key.removeprefix("worker_"))
+        out[key] = {worker: [{"timestamp": moment.isoformat(), name: value} for moment, value in points]
+                    for worker, points in data[key].items()}
+    return json.loads(json.dumps(out))
+
+
+def test_round_trip_through_json():
+    data = sample_series().as_tracking_data()
+    assert WorkerSeries.from_tracking_data(as_json(data)).as_tracking_data() == data
+
+
+def test_unordered_and_partial_data():
+    series = WorkerSeries.from_tracking_data({
+        "worker_counts": {at(2): 5, at(0): 3},
+        "worker_memory": {"b": [(at(2), 8), (at(0), 7)], "a": [[at(1), 9], (at(2), None)]},
+        "worker_cpu": None,
+        "somebody_elses": 3,
+    })
+    data = series.as_tracking_data()
+    assert data["worker_memory"] == {"b": [(at(0), 7), (at(2), 8)], "a": [(at(1), 9)]}
+    assert data["worker_counts"] == {at(0): 3, at(1): 3, at(2): 5}
+
+
+@pytest.mark.parametrize("data,error,message", [
+    ([], TypeError, "tracking_data"),
+    ({"worker_counts": 3}, TypeError, "worker_counts"),
+    ({"worker_counts": {"soon": 1}}, ValueError, "worker_counts"),
+    ({"worker_counts": {0: "many"}}, TypeError, "worker_counts"),
+    ({"worker_counts": {0: -1}}, ValueError, "worker_counts"),
+    ({"worker_counts": {0: 1.5}}, ValueError, "worker_counts"),
+    ({"worker_counts": {0: 10**9}}, ValueError, "worker_counts"),
+    ({"worker_counts": [{"worker_count": 1}]}, ValueError, "timestamp"),
+    ({"worker_memory": [1]}, TypeError, "worker_memory"),
+    ({"worker_memory": {"a": 5}}, TypeError, "worker_memory"),
+    ({"worker_memory": {"a": "text"}}, TypeError, "worker_memory"),
+    ({"worker_memory": {"a": [5]}}, ValueError, "worker_memory"),
+    ({"worker_memory": {"a": [(0, 1, 2)]}}, ValueError, "worker_memory"),
+    ({"worker_memory": {"a": [(0, "x")]}}, TypeError, "worker_memory of 'a'"),
+    ({"worker_memory": {"a": [([], 1)]}}, TypeError, "worker_memory"),
+    ({"worker_memory": {"a": [{"timestamp": 0}]}}, ValueError, "memory_bytes"),
+    ({"worker_cpu": {"": [(0, 1)]}}, ValueError, "name"),
+    ({"worker_cpu": {"x" * 5000: [(0, 1)]}}, ValueError, "limit"),
+])
+def test_data_that_is_refused(data, error, message):
+    with pytest.raises(error, match=message):
+        WorkerSeries.from_tracking_data(data)
+
+
+def test_packed_form_pickle_and_copies():
+    series = sample_series()
+    series.join("w0", at(0), 2)
+    packed = series.to_bytes()
+    for again in (WorkerSeries.from_bytes(packed), WorkerSeries.from_bytes(memoryview(packed)),
+                  pickle.loads(pickle.dumps(series)), copy.copy(series), copy.deepcopy(series)):
+        assert again.to_bytes() == packed
+        assert again.events == series.events
+        # It goes on where it was.
+        again.tick_values(at(9), {"w1": {"memory": 5}})
+        assert again.workers == series.workers
+        assert len(again) == len(series) + 1
+
+
+def test_damaged_bytes():
+    packed = sample_series().to_bytes()
+    for cut in range(len(packed)):
+        with pytest.raises(ValueError):
+            WorkerSeries.from_bytes(packed[:cut])
+    for position in range(len(packed)):
+        broken = bytearray(packed)
+        broken[position] ^= 0x41
+        with pytest.raises(ValueError):
+            WorkerSeries.from_bytes(broken)
+    with pytest.raises(TypeError):
+        WorkerSeries.from_bytes("text")
+
+
+def test_it_is_final_and_takes_no_arguments():
+    with pytest.raises(TypeError):
+        type("Derived", (WorkerSeries,), {})
+    for call in (lambda: WorkerSeries(1), lambda: WorkerSeries(ticks=3), lambda: WorkerSeries().tick(),
+                 lambda: WorkerSeries().tick(3), lambda: WorkerSeries().tick([], whenever=1)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_memory_kept_a_sample():
+    """Columns that move as those of a busy cluster do take fewer than 24 bytes a row."""
+    series = WorkerSeries()
+    workers = 50
+    for tick in range(200):
+        series.tick_values(at(tick), {
+            f"tcp://10.0.0.{i}:40000": {
+                "memory": 4096 * (100_000 + (tick * 37 + i * 11) % 5000), "memory_limit": 8 * 2**30,
+                "active_tasks": (tick + i) % 9, "cores": 4, "nbytes": 10_000_000 + tick * 997,
+                "occupancy": 3.0 * ((tick + i) % 9), "executing": (tick + i) % 4,
+                "last_seen": 1_700_000_000 + tick + i / 64, "cpu": 90 + (tick * 7 + i) % 100 / 10,
+                "spilled_bytes": 0, "net_read_bps": 1_000_000 + (tick * 7919) % 900_000,
+                "net_write_bps": 200_000 + (tick * 104729) % 90_000, "disk_read_bps": 0,
+                "disk_write_bps": (tick * 1299709) % 60_000}
+            for i in range(workers)})
+    assert series.sample_count == 200 * workers
+    assert series.nbytes / series.sample_count <= 24
+    assert repr(series) == "<WorkerSeries: 200 ticks, 50 workers, 10000 samples>"
+
+
+# ---- memory ----
+
+def exercise():
+    series = sample_series(3)
+    series.tick([Hostile(), SimpleNamespace(address="x", nthreads=1)], at(10))
+    series.join("y", at(1), 3)
+    data = series.as_tracking_data()
+    WorkerSeries.from_tracking_data(data)
+    WorkerSeries.from_tracking_data(as_json(data))
+    pickle.loads(pickle.dumps(series))
+    _ = (series.workers, series.hosts, series.events, repr(series), len(series), series.nbytes)
+    for bad in ({"worker_memory": {"a": [(0, "x")]}}, {"worker_counts": {0: -1}}):
+        with pytest.raises((TypeError, ValueError)):
+            WorkerSeries.from_tracking_data(bad)
+    with pytest.raises(ValueError):
+        series.tick_values(at(11), {"a": {"nonsense": 1}})
+
+
+def test_nothing_leaks():
+    for _ in range(20):
+        exercise()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(1000):
+        exercise()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 500
+
+
+def test_every_failing_allocation():
+    """Memory that runs short anywhere is a MemoryError (or a worker less), and the next try works."""
+    data = sample_series().as_tracking_data()
+    packed = sample_series().to_bytes()
+    calls = [lambda: WorkerSeries.from_tracking_data(data), lambda: WorkerSeries.from_bytes(packed).to_bytes(),
+             lambda: sample_series().join("new", T0)]
+    for call in calls:
+        failures = 0
+        for after in range(10_000):
+            _core._fail_allocations(after)
+            try:
+                call()
+            except MemoryError:
+                failures += 1
+            else:
+                break
+            finally:
+                _core._fail_allocations(None)
+        assert 0 < failures < 10_000

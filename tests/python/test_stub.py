@@ -1,0 +1,80 @@
+"""_core.pyi says what the extension has: every name, both ways, and every signature."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roastcoffea import _core
+
+STUB = Path(__file__).resolve().parent.parent.parent / "python" / "roastcoffea" / "_core.pyi"
+
+
+def stub_names():
+    """The public names of the stub; what begins with _ and is no function is a helper of the stub."""
+    names = set()
+    for node in ast.parse(STUB.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and node.target.id == "__version__":
+            names.add(node.target.id)
+    return names
+
+
+def module_names():
+    made_by_python = {"__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"}
+    return set(vars(_core)) - made_by_python
+
+
+def test_names():
+    assert stub_names() == module_names()
+
+
+def methods_of(name):
+    (found,) = [node for node in ast.parse(STUB.read_text()).body
+                if isinstance(node, ast.ClassDef) and node.name == name]
+    return {node.name for node in found.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("name", ["ChunkLog", "ChunkRecord", "WorkerSeries", "BaseInstrumentationContext"])
+def test_methods(name):
+    own = {key for key, value in vars(getattr(_core, name)).items()
+           if not key.startswith("_") and not hasattr(list, key)
+           and not inspect.ismemberdescriptor(value)}
+    stub = {key for key in methods_of(name) if not key.startswith("_") and not hasattr(list, key)}
+    assert stub == own
+
+
+@pytest.mark.parametrize("name", sorted(stub_names()))
+def test_documented(name):
+    if name.startswith("_"):
+        pytest.skip("not public")
+    assert getattr(_core, name).__doc__
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_stubtest(tmp_path):
+    # Newer checkers want a mark here that older ones do not know.
+    allowed = tmp_path / "allowed.txt"
+    allowed.write_text("roastcoffea._core.BaseInstrumentationContext\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "--allowlist", str(allowed),
+         "--ignore-unused-allowlist", "roastcoffea._core"],
+        cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_package_is_typed(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), "-p", "roastcoffea"],
+        cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
