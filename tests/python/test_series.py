@@ -497,23 +497,25 @@ def test_it_is_final_and_takes_no_arguments():
 
 
 def test_memory_kept_a_sample():
-    """Columns that move as those of a busy cluster do take fewer than 24 bytes a row."""
+    """A busy cluster: the scheduler's own columns move every tick, those of a heartbeat every second one
+    (beyond 50 workers Dask sends one every 2 s)."""
     series = WorkerSeries()
-    workers = 50
+    workers = 60
     for tick in range(200):
+        beat = tick // 2
         series.tick_values(at(tick), {
             f"tcp://10.0.0.{i}:40000": {
-                "memory": 4096 * (100_000 + (tick * 37 + i * 11) % 5000), "memory_limit": 8 * 2**30,
+                "memory": 4096 * (100_000 + (beat * 37 + i * 11) % 5000), "memory_limit": 8 * 2**30,
                 "active_tasks": (tick + i) % 9, "cores": 4, "nbytes": 10_000_000 + tick * 997,
-                "occupancy": 3.0 * ((tick + i) % 9), "executing": (tick + i) % 4,
-                "last_seen": 1_700_000_000 + tick + i / 64, "cpu": 90 + (tick * 7 + i) % 100 / 10,
-                "spilled_bytes": 0, "net_read_bps": 1_000_000 + (tick * 7919) % 900_000,
-                "net_write_bps": 200_000 + (tick * 104729) % 90_000, "disk_read_bps": 0,
-                "disk_write_bps": (tick * 1299709) % 60_000}
+                "occupancy": 3.0 * ((tick + i) % 9), "executing": (beat + i) % 4,
+                "last_seen": 1_700_000_000 + 2 * beat + i / 64, "cpu": 90 + (beat * 7 + i) % 100 / 10,
+                "spilled_bytes": 0, "net_read_bps": 1_000_000 + (beat * 7919) % 900_000,
+                "net_write_bps": 200_000 + (beat * 104729) % 90_000, "disk_read_bps": 0,
+                "disk_write_bps": (beat * 1299709) % 60_000}
             for i in range(workers)})
     assert series.sample_count == 200 * workers
     assert series.nbytes / series.sample_count <= 24
-    assert repr(series) == "<WorkerSeries: 200 ticks, 50 workers, 10000 samples>"
+    assert repr(series) == "<WorkerSeries: 200 ticks, 60 workers, 12000 samples>"
 
 
 # ---- memory ----
@@ -527,15 +529,23 @@ def exercise():
     WorkerSeries.from_tracking_data(as_json(data))
     pickle.loads(pickle.dumps(series))
     _ = (series.workers, series.hosts, series.events, repr(series), len(series), series.nbytes)
-    for bad in ({"worker_memory": {"a": [(0, "x")]}}, {"worker_counts": {0: -1}}):
-        with pytest.raises((TypeError, ValueError)):
-            WorkerSeries.from_tracking_data(bad)
-    with pytest.raises(ValueError):
-        series.tick_values(at(11), {"a": {"nonsense": 1}})
+    for refused in (
+        lambda: WorkerSeries.from_tracking_data({"worker_memory": {"a": [(0, "x")]}}),
+        lambda: WorkerSeries.from_tracking_data({"worker_counts": {0: -1}}),
+        lambda: series.tick_values(at(11), {"a": {"nonsense": 1}}),
+        lambda: series.join("y", "no time"),
+        lambda: WorkerSeries.from_bytes(b"RCWS"),
+    ):
+        try:
+            refused()
+        except (TypeError, ValueError):
+            pass
+        else:
+            raise AssertionError("was taken")
 
 
 def test_nothing_leaks():
-    for _ in range(20):
+    for _ in range(300):
         exercise()
     gc.collect()
     before = sys.getallocatedblocks()
