@@ -276,6 +276,9 @@ static void put_differences(const roast_reading *before, const roast_reading *af
         out->cpu_system_ns += out->cpu_user_ns;
         out->cpu_user_ns = 0;
     }
+    /* Digits below a microsecond say nothing here, and would travel with every chunk. */
+    out->cpu_user_ns = (out->cpu_user_ns + 500) / 1000 * 1000;
+    out->cpu_system_ns = (out->cpu_system_ns + 500) / 1000 * 1000;
     DIFFERENCE(runqueue_wait_ns, runqueue_wait_ns)
     DIFFERENCE(io_wait_ns, io_wait_ns)
     DIFFERENCE(minor_faults, minor_faults)
