@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 from bench.harness import Harness, NotMeasured, Row, figure
-from bench.reduction import KEY, make_outputs, merged
+from bench.reduction import KEY, added, make_outputs
 from roastcoffea._core import ChunkLog
 
 CHUNKS = 1_000_000
@@ -36,7 +36,7 @@ def _reset_peak() -> None:
 
 
 def _big_log(harness: Harness) -> ChunkLog:
-    few = merged(make_outputs(harness.quick))[KEY]
+    few = added(make_outputs(harness.quick))[KEY]
     log = ChunkLog()
     while len(log) < CHUNKS:
         log += few

@@ -29,7 +29,9 @@ def make_scheduler() -> Any:
     logging.getLogger("distributed").setLevel(logging.ERROR)
 
     async def make() -> Any:
-        return Scheduler(dashboard=False)
+        scheduler = Scheduler(dashboard=False, dashboard_address=":0")
+        scheduler.http_server.stop()  # it listens as soon as it is made
+        return scheduler
 
     return asyncio.run(make())
 

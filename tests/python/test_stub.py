@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,10 @@ import pytest
 
 from roastcoffea import _core
 
+# A type checker under the sanitizers takes minutes and says nothing new.
+needs_mypy = pytest.mark.skipif(
+    importlib.util.find_spec("mypy") is None or "asan" in os.environ.get("LD_PRELOAD", ""),
+    reason="mypy is not installed, or the sanitizers are on")
 STUB = Path(__file__).resolve().parent.parent.parent / "python" / "roastcoffea" / "_core.pyi"
 
 
@@ -60,7 +65,7 @@ def test_documented(name):
     assert getattr(_core, name).__doc__
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+@needs_mypy
 def test_stubtest(tmp_path):
     # Newer checkers want a mark here that older ones do not know.
     allowed = tmp_path / "allowed.txt"
@@ -72,7 +77,7 @@ def test_stubtest(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+@needs_mypy
 def test_package_is_typed(tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), "-p", "roastcoffea"],
