@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -49,6 +48,5 @@ def state(programs: Path) -> dict[str, Any]:
         "python": platform.python_version(),
         "python_compiler": platform.python_compiler(),
         "compiler": _compiler(programs),
-        "optimised": not sys.flags.dev_mode,
         "versions": {"roastcoffea": roastcoffea.__version__, **{name: _version(name) for name in PACKAGES}},
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from pathlib import Path
 from time import perf_counter
 
 from bench.harness import Harness, NotMeasured, Row, figure
@@ -23,20 +22,7 @@ def _rows_of_program(harness: Harness) -> Iterator[Row]:
               figure(measured["log_bytes"] / chunks), "the log alone")
 
 
-def _resident(field: str) -> int:
-    """A size in /proc/self/status, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return 1024 * int(line.split()[1])
-    raise NotMeasured(f"/proc/self/status has no {field}")
-
-
-def _reset_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def _big_log(harness: Harness) -> ChunkLog:
-    few = added(make_outputs(harness.quick))[KEY]
+def _big_log(few: ChunkLog) -> ChunkLog:
     log = ChunkLog()
     while len(log) < CHUNKS:
         log += few
@@ -49,9 +35,8 @@ def _rows_from_python(harness: Harness) -> Iterator[Row]:
     except ImportError as missing:
         raise NotMeasured(str(missing)) from missing
     harness.progress("metrics: a million chunks from Python ...")
-    before = _resident("VmRSS")
-    log = _big_log(harness)
-    _reset_peak()
+    few = added(make_outputs(harness.quick))[KEY]
+    log = _big_log(few)
     costs = []
     for _ in range(max(3, harness.rounds // 10)):
         start = perf_counter()
@@ -60,8 +45,6 @@ def _rows_from_python(harness: Harness) -> Iterator[Row]:
     if result["num_successful_chunks"] != len(log):
         raise NotMeasured(f"{result['num_successful_chunks']} chunks of {len(log)} were counted")
     yield Row("metrics/compute from Python", "s", figure(costs))
-    yield Row("metrics/resident memory a chunk, from Python", "bytes",
-              figure((_resident("VmHWM") - before) / len(log)))
 
 
 def rows(harness: Harness) -> Iterator[Row]:

@@ -16,6 +16,7 @@ import multiprocessing
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
@@ -179,31 +180,51 @@ class Tree:
         return self.pickle + self.unpickle + self.add
 
 
-def _floor(payloads: list[bytes]) -> float:
-    """Seconds to pickle and unpickle bytes of the same sizes."""
-    start = perf_counter()
-    for payload in payloads:
-        pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL))
-    return perf_counter() - start
+class Floor:
+    """The least that moving as much can cost: seconds to copy bytes of the same sizes, to pickle and
+    unpickle them, and to do so with an object of a C type around them in a dict, as a log is."""
 
+    def __init__(self, sizes: list[int]) -> None:
+        self.payloads = [bytes(size) for size in sizes]
+        self.objects = [{KEY: itemgetter(payload)} for payload in self.payloads]
 
-def _copy_floor(payloads: list[bytes]) -> float:
-    start = perf_counter()
-    for payload in payloads:
-        bytearray(payload)
-    return perf_counter() - start
+    def copy(self) -> float:
+        start = perf_counter()
+        for payload in self.payloads:
+            bytearray(payload)
+        return perf_counter() - start
+
+    def bytes_through_pickle(self) -> float:
+        start = perf_counter()
+        for payload in self.payloads:
+            pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL))
+        return perf_counter() - start
+
+    def pickle_objects(self) -> float:
+        start = perf_counter()
+        self.packed = [pickle.dumps(one, pickle.HIGHEST_PROTOCOL) for one in self.objects]
+        return perf_counter() - start
+
+    def unpickle_objects(self) -> float:
+        start = perf_counter()
+        for one in self.packed:
+            pickle.loads(one)
+        return perf_counter() - start
 
 
 def _program_rows(harness: Harness) -> Iterator[Row]:
     """The same in C, without Python objects."""
     tree = harness.program("bench_chunklog")["tree"]
     floor = figure(1e-9 * tree["memcpy_floor_ns"])
-    yield Row("reduction/time a chunk, engine alone", "s", figure(1e-9 * tree["total_ns"]), floor, "memcpy, in C")
+    yield Row("reduction/time a chunk, engine alone", "s", figure(1e-9 * tree["total_ns"]), floor,
+              "memcpy, in C")
     yield Row("reduction/moved a chunk, engine alone", "bytes", figure(tree["bytes"]))
 
 
-def _time_rows(harness: Harness, outputs: list[Output], payloads: list[bytes]) -> Iterator[Row]:
+def _time_rows(harness: Harness, outputs: list[Output], sizes: list[int]) -> Iterator[Row]:
     n = len(outputs)
+    floor = Floor(sizes)
+    floor.pickle_objects()
     empty: list[Output] = [{KEY: []} for _ in outputs]
     trees: list[Tree] = []
 
@@ -212,21 +233,26 @@ def _time_rows(harness: Harness, outputs: list[Output], payloads: list[bytes]) -
         return trees[-1].seconds / n
 
     costs = harness.interleave({
-        "pickle": lambda: _floor(payloads) / n,
-        "copy": lambda: _copy_floor(payloads) / n,
+        "copy": lambda: floor.copy() / n,
+        "bytes": lambda: floor.bytes_through_pickle() / n,
+        "pickle": lambda: floor.pickle_objects() / n,
+        "unpickle": lambda: floor.unpickle_objects() / n,
         "ours": ours,
-        "coffea": lambda: Tree(outputs, accumulate).seconds / n,
+        "Coffea": lambda: Tree(outputs, accumulate).seconds / n,
         "empty": lambda: Tree(empty, accumulate).seconds / n,
     })
     kept = len(trees[-1].result[KEY])
     if kept != n:
         raise AssertionError(f"{kept} chunks of {n} came out")
-    yield Row("reduction/time a chunk", "s", costs["ours"], costs["pickle"],
+    parts = {part: figure(getattr(tree, part) / n for tree in trees[1:])  # the first one was a warm-up
+             for part in ("pickle", "unpickle", "add")}
+    around = "the same bytes in an object of a C type in a dict"
+    yield Row("reduction/time a chunk", "s", costs["ours"], costs["bytes"],
               "pickle and unpickle bytes of the same sizes")
-    for part in ("pickle", "unpickle", "add"):
-        spent = figure(getattr(tree, part) / n for tree in trees[1:])  # the first one was a warm-up
-        yield Row(f"reduction/of it {part}", "s", spent, costs["copy"], "memcpy of the same bytes")
-    yield Row("reduction/time a chunk, by Coffea's accumulate", "s", costs["coffea"], costs["empty"],
+    yield Row("reduction/of it pickle", "s", parts["pickle"], costs["pickle"], around)
+    yield Row("reduction/of it unpickle", "s", parts["unpickle"], costs["unpickle"], around)
+    yield Row("reduction/of it add", "s", parts["add"], costs["copy"], "memcpy of the same bytes")
+    yield Row("reduction/time a chunk, by Coffea's accumulate", "s", costs["Coffea"], costs["empty"],
               "the same with an empty list in the log's place")
 
 
@@ -235,7 +261,7 @@ def rows(harness: Harness) -> Iterator[Row]:
     outputs = make_outputs(harness.quick)
     tree = Tree(outputs, added)
     harness.progress("reduction: merging ...")
-    yield from _time_rows(harness, outputs, [bytes(size) for size in tree.moved])
+    yield from _time_rows(harness, outputs, tree.moved)
     yield Row("reduction/moved a chunk", "bytes", figure(sum(tree.moved) / len(outputs)))
     result = len(pickle.dumps(tree.result, pickle.HIGHEST_PROTOCOL))
     yield Row("reduction/result to the client, a chunk", "bytes", figure(result / len(outputs)))

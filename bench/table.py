@@ -18,8 +18,9 @@ def amount(value: float | None, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.3f} %"
     for factor, name in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
-        if abs(value) * factor < 1000:
-            return f"{value * factor:.3g} {name}" if abs(value) * factor < 100 else f"{value * factor:.0f} {name}"
+        scaled = value * factor
+        if abs(scaled) < 1000:
+            return f"{scaled:.3g} {name}" if abs(scaled) < 100 else f"{scaled:.0f} {name}"
     return f"{value:.3g} s"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
-from bench.harness import Figure, Harness, Row, figure
+from bench.harness import Harness, Row, figure
 from roastcoffea import _core
 
 SIZES = (100, 1_000, 10_000)
@@ -117,21 +117,24 @@ class Cluster:
         t1 = perf_counter()
         self._heartbeats()
         t2 = perf_counter()
-        self.series.tick(self.scheduler.workers.values(), self.when)
+        self.series.tick(self.scheduler.workers, self.when)
         t3 = perf_counter()
         return (t1 - t0) / len(self.workers), (t3 - t2) / len(self.workers)
 
 
-def _measure(harness: Harness, size: int) -> tuple[Figure, Figure, float]:
-    """The plain loop, the sampler, and bytes kept a sample."""
+def _rows_of_size(harness: Harness, size: int) -> Iterator[Row]:
     harness.progress(f"tick: {size} workers ...")
     cluster = Cluster(size)
     cluster.tick()
     ticks = max(10, min(600, SAMPLES_A_SIZE // size // (10 if harness.quick else 1)))
     loop, sampler = zip(*(cluster.tick() for _ in range(ticks)), strict=True)
-    if cluster.series.sample_count != (ticks + 1) * size:
-        raise AssertionError(f"{cluster.series.sample_count} samples of {(ticks + 1) * size} were kept")
-    return figure(loop), figure(sampler), cluster.series.nbytes / cluster.series.sample_count
+    samples = cluster.series.sample_count
+    if samples != (ticks + 1) * size:
+        raise AssertionError(f"{samples} samples of {(ticks + 1) * size} were kept")
+    yield Row(f"tick/{size:,} workers", "s", figure(sampler), figure(loop),
+              "the same attributes in a Python loop")
+    yield Row(f"tick/kept a sample, {size:,} workers x {ticks + 1} ticks", "bytes",
+              figure(cluster.series.nbytes / samples))
 
 
 def _program_rows(harness: Harness) -> Iterator[Row]:
@@ -147,7 +150,5 @@ def _program_rows(harness: Harness) -> Iterator[Row]:
 
 def rows(harness: Harness) -> Iterator[Row]:
     for size in SIZES:
-        loop, sampler, kept = _measure(harness, size)
-        yield Row(f"tick/{size:,} workers", "s", sampler, loop, "the same attributes in a Python loop")
-        yield Row(f"tick/kept a sample, {size:,} workers from Python", "bytes", figure(kept))
+        yield from _rows_of_size(harness, size)
     yield from _program_rows(harness)

@@ -3,7 +3,6 @@
 #include "compute.h"
 
 #include "convert_run.h"
-#include "chunk_log.h"
 #include "errors.h"
 
 #include <string.h>

@@ -58,10 +58,8 @@ def test_methods(name):
     assert stub == own
 
 
-@pytest.mark.parametrize("name", sorted(stub_names()))
+@pytest.mark.parametrize("name", sorted(name for name in stub_names() if name[0] != "_"))
 def test_documented(name):
-    if name.startswith("_"):
-        pytest.skip("not public")
     assert getattr(_core, name).__doc__
 
 
