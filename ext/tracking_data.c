@@ -36,7 +36,7 @@ static PyObject *count_dict(const roast_series *series, PyObject *times) {
 }
 
 static PyObject *value_object(roast_series_column column, double value) {
-    return roast_series_column_at(column)->steps_per_unit == 1 ? PyLong_FromDouble(value)
+    return roast_series_column_at(column)->steps_per_unit <= 1 ? PyLong_FromDouble(value)
                                                                : PyFloat_FromDouble(value);
 }
 

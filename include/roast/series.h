@@ -22,12 +22,12 @@ typedef struct roast_series roast_series;
     X(occupancy, "worker_occupancy", "occupancy", 1000, "s")                                       \
     X(executing, "worker_executing", "executing", 1, "1")                                          \
     X(last_seen, "worker_last_seen", "last_seen", 1000, "s")                                       \
-    X(cpu, "worker_cpu", "cpu", 100, "%")                                                          \
+    X(cpu, "worker_cpu", "cpu", 10, "%")                                                           \
     X(spilled_bytes, "worker_spilled_bytes", "spilled_bytes", 1, "bytes")                          \
-    X(net_read_bps, "worker_net_read_bps", "net_read_bps", 1, "bytes/s")                           \
-    X(net_write_bps, "worker_net_write_bps", "net_write_bps", 1, "bytes/s")                        \
-    X(disk_read_bps, "worker_disk_read_bps", "disk_read_bps", 1, "bytes/s")                        \
-    X(disk_write_bps, "worker_disk_write_bps", "disk_write_bps", 1, "bytes/s")
+    X(net_read_bps, "worker_net_read_bps", "net_read_bps", 0.01, "bytes/s")                        \
+    X(net_write_bps, "worker_net_write_bps", "net_write_bps", 0.01, "bytes/s")                     \
+    X(disk_read_bps, "worker_disk_read_bps", "disk_read_bps", 0.01, "bytes/s")                     \
+    X(disk_write_bps, "worker_disk_write_bps", "disk_write_bps", 0.01, "bytes/s")
 
 typedef enum roast_series_column {
 #define X(name, key, json, steps, unit) ROAST_COLUMN_##name,
@@ -40,7 +40,7 @@ typedef struct roast_series_column_info {
     const char *name;
     const char *key;
     const char *json_key;
-    double steps_per_unit; /* 1: a whole number */
+    double steps_per_unit; /* 1 and below: whole numbers; 0.01: in hundreds */
     const char *unit;
 } roast_series_column_info;
 const roast_series_column_info *roast_series_column_at(roast_series_column column);

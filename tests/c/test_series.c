@@ -13,7 +13,7 @@ static void test_columns(void **state) {
     assert_string_equal("bytes", memory->unit);
     assert_near(1, memory->steps_per_unit);
     assert_string_equal("worker_cpu", roast_series_column_at(ROAST_COLUMN_cpu)->key);
-    assert_near(100, roast_series_column_at(ROAST_COLUMN_cpu)->steps_per_unit);
+    assert_near(10, roast_series_column_at(ROAST_COLUMN_cpu)->steps_per_unit);
     assert_null(roast_series_column_at(ROAST_COLUMNS));
 }
 
@@ -169,9 +169,11 @@ static void test_values_are_kept_to_their_step(void **state) {
         {ROAST_COLUMN_memory, -0.5, -1},
         {ROAST_COLUMN_memory, 0.49999999999999994, 0},
         {ROAST_COLUMN_memory, 4503599627370497.5, 4503599627370498},
-        {ROAST_COLUMN_cpu, 399.99, 399.99},
-        {ROAST_COLUMN_cpu, 12.345, 12.35},
-        {ROAST_COLUMN_cpu, -12.344, -12.34},
+        {ROAST_COLUMN_cpu, 399.9, 399.9},
+        {ROAST_COLUMN_cpu, 12.35, 12.4},
+        {ROAST_COLUMN_cpu, -12.34, -12.3},
+        {ROAST_COLUMN_net_read_bps, 1234550, 1234600},
+        {ROAST_COLUMN_net_read_bps, 49, 0},
         {ROAST_COLUMN_occupancy, 0.0004, 0},
         {ROAST_COLUMN_occupancy, 17.0625, 17.063},
         {ROAST_COLUMN_last_seen, 1731697845.123, 1731697845.123},
@@ -222,7 +224,7 @@ static void test_gaps_and_absent_columns(void **state) {
     roast_series_cursor_init(&cursor, back, rare);
     assert_true(roast_series_cursor_next(&cursor, &sample));
     assert_int_equal(70, sample.when.ns);
-    assert_near(7, sample.value[ROAST_COLUMN_disk_write_bps]);
+    assert_near(7, sample.value[ROAST_COLUMN_active_tasks]);
     assert_true(roast_series_cursor_next(&cursor, &sample));
     assert_int_equal(3000, sample.when.ns);
     assert_true(isnan(sample.value[ROAST_COLUMN_memory]));

@@ -114,7 +114,7 @@ def test_tick_reads_every_column(scheduler_module):
         "net_read_bps": 1000,
         "net_write_bps": 2000,
         "disk_read_bps": 3000,
-        "disk_write_bps": 4001,
+        "disk_write_bps": 4000,
     }
     assert series.hosts == {worker.address: "10.0.0.0"}
 
