@@ -26,7 +26,7 @@ def arguments() -> argparse.Namespace:
                         help=f"subjects to measure, of {', '.join(SUBJECTS)} (all)")
     parser.add_argument("--rounds", type=int, metavar="N",
                         help=f"rounds of a measurement; short ones take a multiple ({ROUNDS})")
-    parser.add_argument("--quick", action="store_true", help="few rounds and small sizes: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="few rounds: to see that it runs")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), metavar="FILE",
                         help="where the figures go (%(default)s)")
     parser.add_argument("--programs", type=Path, default=Path("build/bench/bench"), metavar="FOLDER",

@@ -35,7 +35,7 @@ def _rows_from_python(harness: Harness) -> Iterator[Row]:
     except ImportError as missing:
         raise NotMeasured(str(missing)) from missing
     harness.progress("metrics: a million chunks from Python ...")
-    few = added(make_outputs(harness.quick))[KEY]
+    few = added(make_outputs())[KEY]
     log = _big_log(few)
     costs = []
     for _ in range(max(3, harness.rounds // 10)):

@@ -27,7 +27,6 @@ from roastcoffea import track_metrics, track_time
 
 KEY = "__roastcoffea_metrics__"
 CHUNKS = 20_000
-QUICK_CHUNKS = 2_000
 FAN_IN = 20
 WORKERS = 64
 CHUNKS_A_FILE = 10
@@ -126,13 +125,12 @@ def _outputs_of_worker(work: tuple[int, range]) -> list[bytes]:
 
 
 @functools.cache
-def make_outputs(quick: bool) -> list[Output]:
+def make_outputs() -> list[Output]:
     """One output a chunk, in the order of the chunks: neighbours come from different workers."""
-    chunks = QUICK_CHUNKS if quick else CHUNKS
-    work = [(worker, range(worker, chunks, WORKERS)) for worker in range(WORKERS)]
+    work = [(worker, range(worker, CHUNKS, WORKERS)) for worker in range(WORKERS)]
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
         by_worker = pool.map(_outputs_of_worker, work, chunksize=1)
-    packed = [by_worker[index % WORKERS][index // WORKERS] for index in range(chunks)]
+    packed = [by_worker[index % WORKERS][index // WORKERS] for index in range(CHUNKS)]
     return [pickle.loads(one) for one in packed]
 
 
@@ -258,7 +256,7 @@ def _time_rows(harness: Harness, outputs: list[Output], sizes: list[int]) -> Ite
 
 def rows(harness: Harness) -> Iterator[Row]:
     harness.progress("reduction: making the outputs ...")
-    outputs = make_outputs(harness.quick)
+    outputs = make_outputs()
     tree = Tree(outputs, added)
     harness.progress("reduction: merging ...")
     yield from _time_rows(harness, outputs, tree.moved)
