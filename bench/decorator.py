@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -80,7 +80,7 @@ def _flagged(value: bool) -> Callable[[], ProcessorABC]:
     return make
 
 
-def _with_readings(readings: list[str]) -> Callable[[], float]:
+def _with_readings(readings: Sequence[Any]) -> Callable[[], float]:
     on = _calls(_flagged(True), ON_USES)
 
     def one_round() -> float:
@@ -90,7 +90,7 @@ def _with_readings(readings: list[str]) -> Callable[[], float]:
     return one_round
 
 
-def _twice(harness: Harness, readings: list[str]) -> Figure | None:
+def _twice(harness: Harness, readings: Sequence[str]) -> Figure | None:
     """What the C engine's readings at the two ends of a chunk cost; None: not all are there."""
     names = ["read_all"] if len(readings) == len(READINGS) else [READINGS[name] for name in readings]
     costs = [harness.program("bench_readings")[name] for name in names]

@@ -84,6 +84,8 @@ def _numbers(index: int, worker: int) -> dict[str, Any]:
     return {
         "worker": f"tcp://10.0.{worker}.7:{35000 + worker}",
         "host": f"node{worker:03}",
+        "pid": 20_000 + worker,
+        "thread": draw.randint(20_000, 30_000),
         "task_key": f"TTbarProcessor-{draw.getrandbits(128):032x}",
         "t_start": 1.79e9 + index / 64 + draw.random(),
         "duration": duration,
@@ -93,8 +95,8 @@ def _numbers(index: int, worker: int) -> dict[str, Any]:
         "mem_before_mb": memory * PAGE / 1e6,
         "mem_after_mb": (memory + draw.randint(-2000, 20_000)) * PAGE / 1e6,
         "mem_peak_mb": (memory + draw.randint(20_000, 80_000)) * PAGE / 1e6,
-        "cpu_user_s": duration - draw.uniform(0.01, 0.3),
-        "cpu_system_s": draw.uniform(1e-3, 0.1),
+        "cpu_user_s": round(duration - draw.uniform(0.01, 0.3), 6),  # as the decorator gives it
+        "cpu_system_s": round(draw.uniform(1e-3, 0.1), 6),
         "runqueue_wait_s": draw.uniform(1e-5, 5e-3),
         "minor_faults": draw.randint(500, 40_000),
         "voluntary_switches": draw.randint(10, 400),

@@ -66,6 +66,7 @@ def floors(rows: list[Row]) -> str:
 def machine(state: dict[str, Any]) -> str:
     load = " ".join(f"{one:.2f}" for one in state["load_average"])
     versions = ", ".join(f"{name} {number or '(not there)'}" for name, number in state["versions"].items())
+    compiler = state["compiler"] or "an unknown compiler"
     return (f"{state['cpu']}, {state['cores']} cores, load {load}, Linux {state['kernel']}\n"
-            f"Python {state['python']} ({state['python_compiler']}), C programs by {state['compiler'] or 'an unknown compiler'}\n"
+            f"Python {state['python']} ({state['python_compiler']}), C programs by {compiler}\n"
             f"{versions}")
