@@ -4,6 +4,7 @@
 #include "compute.h"
 #include "errors.h"
 #include "open_chunk.h"
+#include "outbox.h"
 #include "sections.h"
 
 #include "roast/base.h"
@@ -29,6 +30,9 @@ static PyMethodDef module_methods[] = {
      "sampler_stats()\n--\n\nWhat the memory sampler of this process has done and cost."},
     {"faults", ext_faults, METH_NOARGS,
      "faults()\n--\n\nMeasurements of ours that failed in this process, and the last reason."},
+    {"flush_outbox", ext_outbox_flush, METH_VARARGS,
+     "flush_outbox(topic=None, /)\n--\n\nSends the chunks that are held back, of one topic or of "
+     "all."},
     {"get_process_memory", ext_process_memory, METH_NOARGS,
      "get_process_memory()\n--\n\nResident memory of this process in MB (10**6 bytes)."},
     {"workflow_metrics", WITH_KEYWORDS(ext_workflow_metrics),

@@ -261,6 +261,10 @@ static void put_memory(open_chunk *chunk, const roast_reading *after, roast_chun
     out->have |= ROAST_CHUNK_HAS(rss_peak);
 }
 
+static int64_t to_microseconds(int64_t ns) {
+    return (ns + 500) / 1000 * 1000;
+}
+
 /* What is counted up by the kernel: the chunk's share is the difference. */
 static void put_differences(const roast_reading *before, const roast_reading *after,
                             roast_chunk *out) {
@@ -277,9 +281,10 @@ static void put_differences(const roast_reading *before, const roast_reading *af
         out->cpu_user_ns = 0;
     }
     /* Digits below a microsecond say nothing here, and would travel with every chunk. */
-    out->cpu_user_ns = (out->cpu_user_ns + 500) / 1000 * 1000;
-    out->cpu_system_ns = (out->cpu_system_ns + 500) / 1000 * 1000;
+    out->cpu_user_ns = to_microseconds(out->cpu_user_ns);
+    out->cpu_system_ns = to_microseconds(out->cpu_system_ns);
     DIFFERENCE(runqueue_wait_ns, runqueue_wait_ns)
+    out->runqueue_wait_ns = to_microseconds(out->runqueue_wait_ns);
     DIFFERENCE(io_wait_ns, io_wait_ns)
     DIFFERENCE(minor_faults, minor_faults)
     DIFFERENCE(major_faults, major_faults)

@@ -8,6 +8,7 @@
 #define EXT_NAMES(X)                                                                               \
     X(collect, "_roastcoffea_collect_metrics")                                                     \
     X(current_chunk, "_roastcoffea_current_chunk")                                                 \
+    X(topic, "_roastcoffea_topic")                                                                 \
     X(chunk_metrics, "_chunk_metrics")                                                             \
     X(output_key, "__roastcoffea_metrics__")                                                       \
     X(metadata, "metadata")                                                                        \

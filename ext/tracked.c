@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "events.h"
 #include "open_chunk.h"
+#include "outbox.h"
 #include "values.h"
 
 #include <stddef.h>
@@ -238,6 +239,7 @@ static void end_call(call *c, PyObject *result) {
     open_chunk_end(c->open);
     ext_current_chunk_detach(c->state, c->processor);
     if (log != NULL) {
+        ext_outbox_put(c->state, c->processor, log);
         if (put_onto_processor(c->state, c->processor, log) != 0)
             ext_count_fault("the chunk could not be kept on the processor", NULL);
         if (result != NULL && put_into_output(c->state, result, log) != 0)

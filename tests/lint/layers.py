@@ -22,7 +22,7 @@ PUBLIC_HEADERS = {
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
 PYTHON_LAYERS = [
     ["_core"],
-    ["utils", "instrumentation", "decorator"],
+    ["utils", "instrumentation", "decorator", "channel"],
     ["aggregation"],
     ["backends"],
     ["export"],

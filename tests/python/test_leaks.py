@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from samples import Events, Processor, make_log
 
-from roastcoffea import BaseInstrumentationContext, _core, track_metrics
+from roastcoffea import BaseInstrumentationContext, _core, channel, track_metrics
 from roastcoffea._core import ChunkLog
 
 LOG = make_log(3)
@@ -93,6 +93,16 @@ def use_errors():
             call()
 
 
+def use_outbox():
+    processor = Processor()
+    processor._roastcoffea_topic = "memory:leaks"
+    for _ in range(3):
+        processor.process(Events())
+    _core.flush_outbox("memory:leaks")
+    assert len(channel.take_memory("memory:leaks")) >= 1
+    _core.flush_outbox()
+
+
 def use_functions():
     _core.catalogue()
     _core.configure()
@@ -101,7 +111,16 @@ def use_functions():
     _core.get_process_memory()
 
 
-USES = [use_log, use_record, use_decorator, use_current_chunk, use_sections, use_errors, use_functions]
+USES = [
+    use_log,
+    use_record,
+    use_decorator,
+    use_current_chunk,
+    use_sections,
+    use_errors,
+    use_outbox,
+    use_functions,
+]
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.__name__)

@@ -1,0 +1,129 @@
+#include "outbox.h"
+
+#include "chunk_log.h"
+#include "errors.h"
+
+#include "roast/base.h"
+
+#include <unistd.h>
+
+/* A message costs its sender some 10 µs and the scheduler more: chunks are sent in lots, but none waits
+ * longer than the next chunk after this time. The end of a run flushes. */
+enum { LOT = 256 };
+static const int64_t DUE_NS = 250000000;
+
+typedef struct outbox {
+    struct outbox *next;
+    PyObject *topic; /* str */
+    PyObject *log;   /* ChunkLog of what is held back */
+    roast_mono since;
+    pid_t owner; /* after a fork the parent's records are not the child's to send */
+} outbox;
+
+static outbox *outboxes; /* under the GIL */
+
+static outbox *outbox_of(PyObject *topic) {
+    for (outbox *box = outboxes; box != NULL; box = box->next)
+        if (PyUnicode_Compare(box->topic, topic) == 0)
+            return box;
+    outbox *box = roast_alloc_zero(sizeof *box);
+    if (box == NULL)
+        return NULL;
+    box->topic = Py_NewRef(topic);
+    box->next = outboxes;
+    outboxes = box;
+    return box;
+}
+
+/* Takes the records out and hands them to roastcoffea.channel.deliver. 0 or -1 with an exception set; what
+ * could not be delivered is dropped: the output has it as well. */
+static int deliver(outbox *box) {
+    PyObject *log = box->log;
+    if (log == NULL)
+        return 0;
+    box->log = NULL;
+    PyObject *channel = PyImport_ImportModule("roastcoffea.channel");
+    PyObject *data = channel != NULL ? PyObject_CallMethod(log, "to_bytes", NULL) : NULL;
+    PyObject *topic = Py_NewRef(box->topic);
+    PyObject *done =
+        data != NULL ? PyObject_CallMethod(channel, "deliver", "OO", topic, data) : NULL;
+    int result = done != NULL ? 0 : -1;
+    Py_XDECREF(done);
+    Py_DECREF(topic);
+    Py_XDECREF(data);
+    Py_XDECREF(channel);
+    Py_DECREF(log);
+    return result;
+}
+
+static int put(ext_state *state, PyObject *topic, PyObject *chunk_log) {
+    outbox *box = outbox_of(topic);
+    if (box == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (box->owner != getpid()) {
+        Py_CLEAR(box->log);
+        box->owner = getpid();
+    }
+    roast_mono now = roast_mono_now();
+    if (box->log == NULL) {
+        box->log = PyObject_CallMethod(chunk_log, "copy", NULL);
+        box->since = now;
+        return box->log != NULL ? 0 : -1;
+    }
+    roast_chunklog *owned;
+    const roast_chunklog *packed = ext_packed_view(state, chunk_log, &owned);
+    int result = packed != NULL ? ext_chunk_log_merge(state, box->log, packed) : -1;
+    roast_chunklog_free(owned);
+    if (result == 0 &&
+        (PyObject_Size(box->log) >= LOT || roast_mono_since(box->since, now) >= DUE_NS))
+        result = deliver(box);
+    return result;
+}
+
+void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log) {
+    PyObject *topic = NULL;
+    if (ext_optional_attr(processor, state->str_topic, &topic) < 0)
+        PyErr_Clear();
+    if (topic != NULL && PyUnicode_Check(topic) && put(state, topic, chunk_log) != 0)
+        ext_count_fault("a chunk could not be sent beside the output", NULL);
+    Py_XDECREF(topic);
+}
+
+PyObject *ext_outbox_flush(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *topic = Py_None;
+    if (!PyArg_ParseTuple(args, "|O:flush_outbox", &topic))
+        return NULL;
+    if (topic != Py_None && !PyUnicode_Check(topic)) {
+        PyErr_Format(PyExc_TypeError, "flush_outbox: a topic is a str, not %s",
+                     Py_TYPE(topic)->tp_name);
+        return NULL;
+    }
+    /* Delivering runs Python code, which may put more into the list: so the walk begins anew. */
+    bool again = true;
+    while (again) {
+        again = false;
+        for (outbox *box = outboxes; box != NULL && !again; box = box->next) {
+            bool wanted = topic == Py_None || PyUnicode_Compare(box->topic, topic) == 0;
+            if (!wanted || box->log == NULL || box->owner != getpid())
+                continue;
+            if (deliver(box) != 0)
+                return NULL;
+            again = true;
+        }
+    }
+    /* A topic that was flushed by name is at its end. */
+    for (outbox **link = &outboxes; *link != NULL && topic != Py_None;) {
+        outbox *box = *link;
+        if (PyUnicode_Compare(box->topic, topic) == 0 && box->log == NULL) {
+            *link = box->next;
+            Py_DECREF(box->topic);
+            roast_free(box);
+        } else {
+            link = &box->next;
+        }
+    }
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,14 @@
+/* Records that also travel beside the output, so that a chunk that raised, an output that is no mapping or
+ * a worker that dies later does not cost the record. */
+#ifndef ROAST_EXT_OUTBOX_H
+#define ROAST_EXT_OUTBOX_H
+
+#include "state.h"
+
+/* Puts a chunk into the outbox of the processor's topic, if it has one, and sends what is due. Never
+ * raises: a fault is counted. */
+void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log);
+/* flush_outbox(topic=None): sends all that is held back (of one topic, or of all). */
+PyObject *ext_outbox_flush(PyObject *module, PyObject *args);
+
+#endif

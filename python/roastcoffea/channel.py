@@ -1,0 +1,79 @@
+"""The way of records beside the output: from the process that made them to the one that collects.
+
+A topic is a string ``"<kind>:<rest>"``. The engine holds the records of a topic back for a moment and then
+calls `deliver` in the thread that processed the chunk; `flush` sends what is still held back.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from pathlib import Path
+
+from roastcoffea import _core
+
+__all__ = ["deliver", "flush", "read_files", "take_memory"]
+
+_LENGTH = struct.Struct("<I")
+_kept: dict[str, list[bytes]] = {}
+_lock = threading.Lock()
+
+
+def deliver(topic: str, data: bytes) -> None:
+    """Sends one packed chunk log."""
+    kind, _, rest = topic.partition(":")
+    if kind == "memory":
+        with _lock:
+            _kept.setdefault(topic, []).append(data)
+    elif kind == "file":
+        _append(Path(rest), data)
+    elif kind == "dask":
+        _log_event(topic, data)
+    else:
+        raise ValueError(f"a topic begins with memory:, file: or dask:, not {topic!r}")
+
+
+def flush(topic: str | None = None) -> None:
+    """Sends what this process still holds back, of one topic or of all."""
+    _core.flush_outbox(topic)
+
+
+def take_memory(topic: str) -> list[bytes]:
+    """What was delivered in this process; it is gone afterwards."""
+    flush(topic)
+    with _lock:
+        return _kept.pop(topic, [])
+
+
+def read_files(directory: str | os.PathLike[str]) -> list[bytes]:
+    """What the processes of this machine have written. One that was killed while it wrote leaves a last
+    record that is cut: it is left out."""
+    found = []
+    for path in sorted(Path(directory).glob("*.chunks")):
+        data = path.read_bytes()
+        at = 0
+        while at + _LENGTH.size <= len(data):
+            (size,) = _LENGTH.unpack_from(data, at)
+            at += _LENGTH.size
+            if at + size <= len(data):
+                found.append(data[at : at + size])
+            at += size
+    return found
+
+
+def _append(directory: Path, data: bytes) -> None:
+    """One write of one record: two threads of a process do not mix, and no lock is needed."""
+    path = directory / f"{os.getpid()}.chunks"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, _LENGTH.pack(len(data)) + data)
+    finally:
+        os.close(descriptor)
+
+
+def _log_event(topic: str, data: bytes) -> None:
+    from distributed.worker import get_worker, thread_state
+
+    worker = getattr(thread_state, "execution_state", {}).get("worker") or get_worker()
+    worker.log_event(topic, {"roastcoffea": data})
