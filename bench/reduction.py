@@ -130,7 +130,10 @@ def _outputs_of_worker(work: tuple[int, range]) -> list[bytes]:
 def make_outputs() -> list[Output]:
     """One output a chunk, in the order of the chunks: neighbours come from different workers."""
     work = [(worker, range(worker, CHUNKS, WORKERS)) for worker in range(WORKERS)]
-    with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+    # From a server that has processed nothing yet, so that each worker counts its chunks from one.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    with context.Pool(2, maxtasksperchild=1) as pool:
         by_worker = pool.map(_outputs_of_worker, work, chunksize=1)
     packed = [by_worker[index % WORKERS][index // WORKERS] for index in range(CHUNKS)]
     return [pickle.loads(one) for one in packed]

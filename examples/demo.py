@@ -14,6 +14,7 @@ import numpy as np
 
 from roastcoffea import track_memory, track_metrics, track_time
 from roastcoffea._core import catalogue, faults
+from roastcoffea._core import format_value as show
 from roastcoffea.aggregation.core import MetricsAggregator
 
 DATASETS = {"ttbar": 10_000, "wjets": 20_000, "data": 30_000}
@@ -69,22 +70,6 @@ def run(analysis: Analysis) -> dict[str, Any]:
             for key, value in output.items():
                 total[key] = total[key] + value if key in total else value
     return total
-
-
-UNITS = {
-    "s": [(60, 1 / 60, "min"), (1, 1, "s"), (1e-3, 1e3, "ms"), (0, 1e6, "µs")],
-    "bytes": [(1e9, 1e-9, "GB"), (1e6, 1e-6, "MB"), (1e3, 1e-3, "kB"), (0, 1, "B")],
-}
-
-
-def show(value: float | None, unit: str) -> str:
-    if value is None:
-        return "-"
-    for least, factor, name in UNITS.get(unit, []):
-        if abs(value) >= least:
-            return f"{value * factor:.3g} {name}"
-    text = f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 1000 else f"{value:.3g}"
-    return text if unit in ("1", "ratio") else f"{text} {unit}"
 
 
 def main() -> None:

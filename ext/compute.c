@@ -287,7 +287,7 @@ static roast_metrics *compute_all(const run_input *input) {
     return NULL;
 }
 
-static PyObject *dict_of_all(const run_input *input) {
+PyObject *ext_all_metrics_of(const run_input *input) {
     roast_metrics *metrics = compute_all(input);
     const roast_chunklog *log = roast_run_chunks_view(input->run);
     PyObject *dict = metrics != NULL ? ext_scalar_dict(metrics, FAMILY_ALL) : NULL;
@@ -316,7 +316,7 @@ PyObject *ext_all_metrics(PyObject *module, PyObject *args, PyObject *kwargs) {
         run_input_set_tracking(&input, tracking) == 0 &&
         run_input_set_spans(&input, spans, processor) == 0 &&
         run_input_set_sections(&input, sections) == 0 && run_input_set_chunks(&input, chunks) == 0)
-        dict = dict_of_all(&input);
+        dict = ext_all_metrics_of(&input);
     run_input_reset(&input);
     return dict;
 }

@@ -2,6 +2,7 @@
 #ifndef ROAST_EXT_COMPUTE_H
 #define ROAST_EXT_COMPUTE_H
 
+#include "convert_run.h"
 #include "state.h"
 #include "roast/chunklog.h"
 #include "roast/metrics.h"
@@ -32,7 +33,12 @@ int ext_put_file_tables(PyObject *dict, const roast_metrics *metrics, const roas
 /* {(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}. NULL with an exception set. */
 PyObject *ext_chunk_info_dict(ext_state *state, const roast_chunklog *log);
 
-/* ---- compute.c: functions of the module ---- */
+/* ---- compute.c ---- */
+
+/* All metrics, all tables and chunk_info of a run that is ready. NULL with an exception set. */
+PyObject *ext_all_metrics_of(const run_input *input);
+
+/* Functions of the module. */
 PyObject *ext_workflow_metrics(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *ext_worker_metrics(PyObject *module, PyObject *tracking);
 PyObject *ext_fine_metrics(PyObject *module, PyObject *args, PyObject *kwargs);

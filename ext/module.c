@@ -3,8 +3,10 @@
 #include "chunk_log.h"
 #include "compute.h"
 #include "errors.h"
+#include "format.h"
 #include "open_chunk.h"
 #include "outbox.h"
+#include "reports.h"
 #include "sections.h"
 
 #include "roast/base.h"
@@ -28,8 +30,16 @@ static PyMethodDef module_methods[] = {
      "off); returns the settings."},
     {"sampler_stats", ext_sampler_stats, METH_NOARGS,
      "sampler_stats()\n--\n\nWhat the memory sampler of this process has done and cost."},
+    {"format_value", ext_format_value, METH_VARARGS,
+     "format_value(value, unit, /)\n--\n\nA number as people read it: '25.1 ms'; '-' for None."},
     {"faults", ext_faults, METH_NOARGS,
      "faults()\n--\n\nMeasurements of ours that failed in this process, and the last reason."},
+    {"sum_reports", (PyCFunction)(void (*)(void))ext_sum_reports, METH_VARARGS | METH_KEYWORDS,
+     "sum_reports(reports, replayed=None)\n--\n\nSeveral reports of Coffea as one, less the "
+     "replayed "
+     "chunks."},
+    {"split_replayed", ext_split_replayed, METH_VARARGS,
+     "split_replayed(chunks, t, /)\n--\n\n(chunks that ended at t or later, the others)"},
     {"flush_outbox", ext_outbox_flush, METH_VARARGS,
      "flush_outbox(topic=None, /)\n--\n\nSends the chunks that are held back, of one topic or of "
      "all."},

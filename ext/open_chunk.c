@@ -213,17 +213,31 @@ open_chunk *open_chunk_begin(PyObject *processor) {
     chunk->serial = next_serial++;
     chunk->processor = processor;
     chunk->top = -1;
-    roast_probe *probe = roast_probe_this_thread();
-    if (probe != NULL)
-        roast_probe_read(probe, ext_reading_groups, &chunk->before);
-    roast_sampler *sampler = ext_sampler();
-    if (sampler != NULL && (chunk->before.have & ROAST_HAVE(rss_bytes)))
-        chunk->watch = roast_sampler_open(sampler, chunk->before.rss_bytes);
     chunk->outer = innermost;
     innermost = chunk;
+    return chunk;
+}
+
+void open_chunk_start(open_chunk *chunk) {
+    const unsigned last = ROAST_READ_USAGE | ROAST_READ_PEAK;
+    roast_probe *probe = roast_probe_this_thread();
+    roast_sampler *sampler = ext_sampler();
+    roast_reading usage = {0};
+    if (probe != NULL)
+        roast_probe_read(probe, ext_reading_groups & ~last, &chunk->before);
+    if (sampler != NULL && (chunk->before.have & ROAST_HAVE(rss_bytes)))
+        chunk->watch = roast_sampler_open(sampler, chunk->before.rss_bytes);
+    /* CPU time next to the clock: what the other readings take is not the chunk's. */
+    if (probe != NULL)
+        roast_probe_read(probe, ext_reading_groups & last, &usage);
     chunk->start_utc = roast_utc_now();
     chunk->start = roast_mono_now();
-    return chunk;
+    chunk->before.have |= usage.have;
+#define X(field, group, unit, text)                                                                \
+    if (usage.have & ROAST_HAVE(field))                                                            \
+        chunk->before.field = usage.field;
+    ROAST_READING_LIST(X)
+#undef X
 }
 
 static void close_sections(open_chunk *chunk, int64_t now) {

@@ -43,6 +43,8 @@ typedef struct open_chunk {
 
 /* Begins a chunk of the calling thread. NULL if memory is short (a fault is counted). */
 open_chunk *open_chunk_begin(PyObject *processor);
+/* Takes the readings and the clock: from here on it is the user's time. */
+void open_chunk_start(open_chunk *chunk);
 /* Takes the clock and the readings at the end into `out`, with all the sections closed. */
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out);
 /* Ends it: it is off the thread's stack and freed. */

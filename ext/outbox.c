@@ -56,7 +56,16 @@ static int deliver(outbox *box) {
     return result;
 }
 
-static int put(ext_state *state, PyObject *topic, PyObject *chunk_log) {
+/* A process of a pool ends without a word: what goes to a file goes at once. */
+static bool is_file(PyObject *topic) {
+    PyObject *prefix = PyUnicode_FromString("file:");
+    int yes = prefix != NULL ? PyUnicode_Tailmatch(topic, prefix, 0, 5, -1) : 0;
+    PyErr_Clear();
+    Py_XDECREF(prefix);
+    return yes == 1;
+}
+
+static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_once) {
     outbox *box = outbox_of(topic);
     if (box == NULL) {
         PyErr_NoMemory();
@@ -70,23 +79,27 @@ static int put(ext_state *state, PyObject *topic, PyObject *chunk_log) {
     if (box->log == NULL) {
         box->log = PyObject_CallMethod(chunk_log, "copy", NULL);
         box->since = now;
-        return box->log != NULL ? 0 : -1;
+        if (box->log == NULL)
+            return -1;
+    } else {
+        roast_chunklog *owned;
+        const roast_chunklog *packed = ext_packed_view(state, chunk_log, &owned);
+        int merged = packed != NULL ? ext_chunk_log_merge(state, box->log, packed) : -1;
+        roast_chunklog_free(owned);
+        if (merged != 0)
+            return -1;
     }
-    roast_chunklog *owned;
-    const roast_chunklog *packed = ext_packed_view(state, chunk_log, &owned);
-    int result = packed != NULL ? ext_chunk_log_merge(state, box->log, packed) : -1;
-    roast_chunklog_free(owned);
-    if (result == 0 &&
-        (PyObject_Size(box->log) >= LOT || roast_mono_since(box->since, now) >= DUE_NS))
-        result = deliver(box);
-    return result;
+    if (at_once || PyObject_Size(box->log) >= LOT || roast_mono_since(box->since, now) >= DUE_NS)
+        return deliver(box);
+    return 0;
 }
 
-void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log) {
+void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, bool raised) {
     PyObject *topic = NULL;
     if (ext_optional_attr(processor, state->str_topic, &topic) < 0)
         PyErr_Clear();
-    if (topic != NULL && PyUnicode_Check(topic) && put(state, topic, chunk_log) != 0)
+    if (topic != NULL && PyUnicode_Check(topic) &&
+        put(state, topic, chunk_log, raised || is_file(topic)) != 0)
         ext_count_fault("a chunk could not be sent beside the output", NULL);
     Py_XDECREF(topic);
 }

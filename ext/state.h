@@ -73,19 +73,77 @@
     X(task_prefix_count, "task_prefix_count")                                                      \
     X(get_prefix_duration, "_get_prefix_duration")                                                 \
     X(network_occ, "_network_occ")                                                                 \
-    X(bandwidth, "bandwidth")
+    X(bandwidth, "bandwidth")                                                                      \
+    X(mapping, "_mapping")                                                                         \
+    X(virtual_mode, "_virtual")                                                                    \
+    X(extract_column, "extract_column")                                                            \
+    X(mapping_log, "_access_log")                                                                  \
+    X(mapping_cache, "_cache")                                                                     \
+    X(mapping_start, "_start")                                                                     \
+    X(mapping_stop, "_stop")                                                                       \
+    X(preloaded_arrays, "preloaded_arrays")                                                        \
+    X(partition_key, "_partition_key")                                                             \
+    X(key_root, "key_root")                                                                        \
+    X(layout, "_layout")                                                                           \
+    X(data, "_data")                                                                               \
+    X(offsets, "_offsets")                                                                         \
+    X(content, "_content")                                                                         \
+    X(members, "_members")                                                                         \
+    X(bases, "_bases")                                                                             \
+    X(f_name, "fName")                                                                             \
+    X(f_entries, "fEntries")                                                                       \
+    X(f_zip_bytes, "fZipBytes")                                                                    \
+    X(f_tot_bytes, "fTotBytes")                                                                    \
+    X(f_branches, "fBranches")                                                                     \
+    X(f_basket_bytes, "fBasketBytes")                                                              \
+    X(f_basket_entry, "fBasketEntry")                                                              \
+    X(lookup, "_lookup")                                                                           \
+    X(num_normal_baskets, "_num_normal_baskets")                                                   \
+    X(tree_header, "_header")                                                                      \
+    X(tree_footer, "_footer")                                                                      \
+    X(page_list_envelopes, "_page_list_envelopes")                                                 \
+    X(all_fields, "all_fields")                                                                    \
+    X(field_records, "field_records")                                                              \
+    X(column_records, "column_records")                                                            \
+    X(path, "path")                                                                                \
+    X(fields, "_fields")                                                                           \
+    X(field_name, "_name")                                                                         \
+    X(field_id, "field_id")                                                                        \
+    X(parent_field_id, "parent_field_id")                                                          \
+    X(nbits, "nbits")                                                                              \
+    X(pagelinklist, "pagelinklist")                                                                \
+    X(pages, "pages")                                                                              \
+    X(num_elements, "num_elements")                                                                \
+    X(locator, "locator")                                                                          \
+    X(num_bytes, "num_bytes")                                                                      \
+    X(column, "column")                                                                            \
+    X(schema_arrow, "schema_arrow")                                                                \
+    X(names, "names")                                                                              \
+    X(num_rows, "num_rows")                                                                        \
+    X(num_columns, "num_columns")                                                                  \
+    X(num_row_groups, "num_row_groups")                                                            \
+    X(serialized_size, "serialized_size")                                                          \
+    X(row_group, "row_group")                                                                      \
+    X(path_in_schema, "path_in_schema")                                                            \
+    X(total_compressed_size, "total_compressed_size")                                              \
+    X(total_uncompressed_size, "total_uncompressed_size")
 
 /* Types of the module: name in C, its spec (defined in the file of the type), name in Python. */
 #define EXT_TYPES(X)                                                                               \
     X(chunk_log, "ChunkLog")                                                                       \
     X(chunk_record, "ChunkRecord")                                                                 \
     X(current_chunk, "CurrentChunk")                                                               \
+    X(column_reader, "ColumnReader")                                                               \
     X(tracked, "track_metrics")                                                                    \
     X(time_section, "track_time")                                                                  \
     X(memory_section, "track_memory")                                                              \
     X(bytes_section, "track_bytes")                                                                \
     X(instrumentation, "BaseInstrumentationContext")                                               \
-    X(worker_series, "WorkerSeries")
+    X(process_tree, "ProcessTree")                                                                 \
+    X(worker_series, "WorkerSeries")                                                               \
+    X(run, "Run")                                                                                  \
+    X(table, "Table")                                                                              \
+    X(column, "Column")
 
 enum { EXT_SPARE_SECTIONS = 8 };
 

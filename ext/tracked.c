@@ -127,6 +127,7 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *
     chunk->n_sections = sections != NULL ? (uint32_t)open->n_sections : 0;
     if (sections != NULL && roast_chunklog_new(&log, &err) == ROAST_OK &&
         roast_chunklog_append(log, chunk, &err) == ROAST_OK) {
+        ext_events_put_file(state, open->processor, chunk, log);
         result = ext_chunk_log_new(state, log);
         log = NULL;
     }
@@ -217,14 +218,13 @@ typedef struct call {
 } call;
 
 static void begin_call(call *c) {
+    roast_utc entered = roast_utc_now();
     c->open = open_chunk_begin(c->processor);
     if (c->open == NULL)
         return;
     ext_current_chunk_attach(c->state, c->processor);
-    ext_events_before(c->state, c->events, c->open->start_utc, &c->holder, &c->chunk);
-    /* What it took us to get here is not the user's time. */
-    c->open->start_utc = roast_utc_now();
-    c->open->start = roast_mono_now();
+    ext_events_before(c->state, c->events, entered, &c->holder, &c->chunk);
+    open_chunk_start(c->open);
 }
 
 static void end_call(call *c, PyObject *result) {
@@ -239,7 +239,7 @@ static void end_call(call *c, PyObject *result) {
     open_chunk_end(c->open);
     ext_current_chunk_detach(c->state, c->processor);
     if (log != NULL) {
-        ext_outbox_put(c->state, c->processor, log);
+        ext_outbox_put(c->state, c->processor, log, exception != NULL);
         if (put_onto_processor(c->state, c->processor, log) != 0)
             ext_count_fault("the chunk could not be kept on the processor", NULL);
         if (result != NULL && put_into_output(c->state, result, log) != 0)

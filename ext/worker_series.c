@@ -44,6 +44,10 @@ static PyObject *wrap(PyTypeObject *type, roast_series *series) {
     return (PyObject *)self;
 }
 
+PyObject *ext_series_new(ext_state *state, roast_series *series) {
+    return wrap(state->type_worker_series, series);
+}
+
 static PyObject *series_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {NULL};
     roast_series *series = NULL;
@@ -308,13 +312,24 @@ static PyObject *add_event(PyObject *op, PyObject *address, PyObject *when, int 
 }
 
 static PyObject *series_join(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"address", "when", "threads", NULL};
-    PyObject *address, *when = Py_None;
+    static char *keywords[] = {"address", "when", "threads", "host", NULL};
+    series_object *self = (series_object *)op;
+    PyObject *address, *when = Py_None, *host = Py_None;
+    uint32_t worker;
+    bool fresh;
     int threads = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Oi:join", keywords, &address, &when,
-                                     &threads))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiO:join", keywords, &address, &when,
+                                     &threads, &host))
         return NULL;
-    return add_event(op, address, when, threads, ROAST_WORKER_JOINED);
+    if (host != Py_None && !PyUnicode_Check(host))
+        return PyErr_Format(PyExc_TypeError, "host: a str or None is expected, not %s",
+                            Py_TYPE(host)->tp_name);
+    PyObject *result = add_event(op, address, when, threads, ROAST_WORKER_JOINED);
+    if (result != NULL && host != Py_None &&
+        (number_of_worker(self, address, &worker, &fresh) != 0 ||
+         set_host(self, worker, host) != 0))
+        Py_CLEAR(result);
+    return result;
 }
 
 static PyObject *series_leave(PyObject *op, PyObject *args, PyObject *kwargs) {
@@ -465,7 +480,8 @@ static PyMethodDef series_methods[] = {
      "tick_values($self, when, workers)\n--\n\n"
      "A tick from {address: {column: value}}, for schedulers other than Dask's."},
     {"join", WITH_KEYWORDS(series_join),
-     "join($self, address, when=None, threads=0)\n--\n\nA worker came; threads 0: not known."},
+     "join($self, address, when=None, threads=0, host=None)\n--\n\n"
+     "A worker came; threads 0 and host None: not known."},
     {"leave", WITH_KEYWORDS(series_leave),
      "leave($self, address, when=None)\n--\n\nA worker went."},
     {"as_tracking_data", series_as_tracking_data, METH_NOARGS,

@@ -8,12 +8,16 @@ from roastcoffea._core import (
     track_metrics,
     track_time,
 )
+from roastcoffea.backends.registry import register_backend
+from roastcoffea.collector import MetricsCollector
 
 track_section = track_time
 
 __all__ = [
     "BaseInstrumentationContext",
+    "MetricsCollector",
     "__version__",
+    "register_backend",
     "track_bytes",
     "track_memory",
     "track_metrics",

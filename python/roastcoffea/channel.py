@@ -73,7 +73,12 @@ def _append(directory: Path, data: bytes) -> None:
 
 
 def _log_event(topic: str, data: bytes) -> None:
-    from distributed.worker import get_worker, thread_state
+    """From the thread of a task by its own worker; from elsewhere (a flush) by any of this process."""
+    from distributed.worker import Worker, thread_state
 
-    worker = getattr(thread_state, "execution_state", {}).get("worker") or get_worker()
+    worker = getattr(thread_state, "execution_state", {}).get("worker")
+    if worker is None:
+        worker = next(iter(Worker._instances), None)
+    if worker is None:
+        raise ValueError("there is no Dask worker in this process")
     worker.log_event(topic, {"roastcoffea": data})

@@ -17,8 +17,7 @@ void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *o
         ROAST_READING_SET(out, rss_bytes, resident);
 }
 
-/* pid (name) state ppid ...: the name may hold blanks and brackets, what follows it cannot. */
-static bool after_name(roast_cursor *text) {
+bool roast_procfs_after_name(roast_cursor *text) {
     const char *at = text->end;
     while (at > text->at && at[-1] != ')')
         at--;
@@ -30,7 +29,7 @@ static bool after_name(roast_cursor *text) {
 
 void roast_procfs_stat(roast_cursor text, uint64_t tick_ns, unsigned groups, roast_reading *out) {
     uint64_t value;
-    if (!after_name(&text))
+    if (!roast_procfs_after_name(&text))
         return;
     if (groups & ROAST_READ_USAGE) {
         if (roast_cursor_skip(&text, 10 - 3) && roast_cursor_number(&text, &value))

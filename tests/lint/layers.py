@@ -12,11 +12,14 @@ PUBLIC_HEADERS = {
     "sink.h": "base",
     "text.h": "base",
     "proc.h": "proc",
+    "proctree.h": "proc",
     "sampler.h": "proc",
     "chunklog.h": "model",
     "series.h": "model",
     "run.h": "model",
+    "columns.h": "model",
     "metrics.h": "metrics",
+    "render.h": "render",
 }
 
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
@@ -27,6 +30,7 @@ PYTHON_LAYERS = [
     ["backends"],
     ["export"],
     ["visualization"],
+    ["runner_watch"],
     ["collector"],
     ["__init__"],
 ]

@@ -103,8 +103,24 @@ def use_outbox():
     _core.flush_outbox()
 
 
+def use_process_tree():
+    tree = _core.ProcessTree()
+    tree.sample(), tree.sample(), len(tree), tree.processes
+    tree.series({os.getpid(): 2}, "host"), tree.series({os.getpid(): None}, "host")
+    for call in (
+        lambda: tree.series({os.getpid(): 0}, "host"),
+        lambda: tree.series({os.getpid(): "x"}, "host"),
+        lambda: _core.ProcessTree(-1),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            call()
+
+
 def use_functions():
     _core.catalogue()
+    _core.format_value(0.025, "s")
+    fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), 2e9)
+    _core.sum_reports([{"entries": 3, "columns": ["a"]}] * 2, replayed)
     _core.configure()
     _core.faults()
     _core.sampler_stats()
@@ -119,6 +135,7 @@ USES = [
     use_sections,
     use_errors,
     use_outbox,
+    use_process_tree,
     use_functions,
 ]
 
@@ -175,9 +192,9 @@ def test_every_public_name_has_its_leak_test():
     folder = Path(__file__).parent
     text = "".join(
         (folder / name).read_text(encoding="utf-8")
-        for name in ("test_leaks.py", "test_series.py", "test_aggregation.py")
+        for name in ("test_leaks.py", "test_series.py", "test_run.py", "test_aggregation.py")
     )
-    made_by_others = {"ChunkRecord", "CurrentChunk"}
+    made_by_others = {"ChunkRecord", "ColumnReader", "CurrentChunk"}
     for name in vars(_core):
         if not name.startswith("_") and name not in made_by_others:
             assert name in text, name

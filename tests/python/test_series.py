@@ -337,9 +337,11 @@ def test_events():
     ]
     assert series.workers == ["a", "b"]
     assert len(series) == 0
-    series.join("c")
+    series.join("c", host="here")
     assert abs(series.events[-1]["when"] - datetime.now(UTC)) < timedelta(minutes=1)
+    assert series.hosts == {"a": None, "b": None, "c": "here"}
     for call in (lambda: series.join(3), lambda: series.join("d", threads=-1),
+                 lambda: series.join("d", host=1), lambda: series.join("d", host="\ud800"),
                  lambda: series.leave("d", "soon"), lambda: series.leave("d", [])):
         with pytest.raises((TypeError, ValueError)):
             call()

@@ -241,7 +241,7 @@ def test_what_the_factory_knows():
     assert chunk["bytes_read"] == 1500
     assert chunk["metadata_bytes"] == 1000
     assert chunk["read_requests"] == 5
-    assert chunk["accessed_branches"] == ["nJet", "Jet_pt", "Jet_eta"]
+    assert chunk["accessed_branches"] == ["Jet_pt", "nJet", "Jet_eta"]
     assert chunk["num_branches_accessed"] == 3
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from roastcoffea import _core
 from roastcoffea.aggregation.backends import get_parser
+from roastcoffea.aggregation.backends.dask import DaskTrackingDataParser
 
 __all__ = ["MetricsAggregator"]
 
@@ -33,9 +34,10 @@ class MetricsAggregator:
         """All metrics under all their names, and the raw records behind them."""
         chunks = _as_list(chunk_metrics)
         sections = _as_list(section_metrics)
+        own_form = type(self.parser) is not DaskTrackingDataParser
         metrics = _core.all_metrics(
             coffea_report,
-            tracking_data,
+            None if own_form else tracking_data,
             t_start,
             t_end,
             custom_metrics=custom_metrics,
@@ -44,6 +46,10 @@ class MetricsAggregator:
             chunk_metrics=chunks,
             section_metrics=sections,
         )
+        if own_form and tracking_data is not None:
+            worker = self.parser.parse_tracking_data(tracking_data)
+            metrics.update(worker)
+            metrics.update(_core.efficiency_metrics(metrics, worker))
         if isinstance(tracking_data, _core.WorkerSeries):
             tracking_data = tracking_data.as_tracking_data()
         metrics["tracking_data"] = tracking_data

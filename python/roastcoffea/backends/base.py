@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Set
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roastcoffea._core import WorkerSeries
 
 __all__ = ["AbstractMetricsBackend"]
 
 
 class AbstractMetricsBackend(ABC):
-    """Collects what the workers of an executor did. Derive from it to support another executor."""
+    """Collects what the workers of an executor did. Derive from it to support another executor.
+
+    The abstract methods are what every backend has; the others have harmless defaults. A derived
+    class need not call ``super().__init__()``.
+    """
 
     @abstractmethod
     def start_tracking(self, interval: float) -> None:
@@ -30,3 +38,28 @@ class AbstractMetricsBackend(ABC):
     @abstractmethod
     def supports_fine_metrics(self) -> bool:
         """Whether ``get_span_metrics`` can ever have something to say."""
+
+    @property
+    def series(self) -> WorkerSeries | None:
+        """After ``stop_tracking``: the same series in the engine's own form, so that no Python
+        objects are made unless somebody asks; None where there is none."""
+        return None
+
+    @property
+    def notes(self) -> list[str]:
+        """In words: what could not be measured, and why."""
+        return []
+
+    def open_channel(self) -> str | None:
+        """Opens a way for records to travel beside the output and returns its topic
+        (``"<kind>:<rest>"``); None where there is no such way."""
+        return None
+
+    def close_channel(self) -> list[bytes]:
+        """Closes it; the packed chunk logs that arrived, nothing held back."""
+        return []
+
+    def confirm_workers(self, pids: Set[int]) -> None:
+        """Tells the backend which processes of this machine delivered chunk records; called after
+        the run and before the tracking data is used. A backend that knows its workers ignores it.
+        """

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
 from roastcoffea.aggregation.backends.dask import DaskTrackingDataParser
 
-__all__ = ["get_parser", "known_parsers", "register_parser"]
+__all__ = ["get_parser", "known_parsers", "plugin_backends", "register_parser"]
 
 # Tracking data has one form, whoever collected it; a backend may still bring a parser of its own.
-_PARSERS: dict[str, type[DaskTrackingDataParser]] = {
+_PARSERS: dict[str, Any] = {
     "dask": DaskTrackingDataParser,
     "local": DaskTrackingDataParser,
 }
+_GROUP = "roastcoffea.backends"
+
+
+def plugin_backends() -> dict[str, EntryPoint]:
+    """The backends of installed packages: entry points of the group "roastcoffea.backends"."""
+    return {entry.name: entry for entry in entry_points(group=_GROUP)}
 
 
 def known_parsers() -> list[str]:
     """The names of all backends that have a parser."""
-    return sorted(_PARSERS)
+    return sorted({*_PARSERS, *plugin_backends()})
 
 
-def register_parser(
-    name: str, parser: type[DaskTrackingDataParser] = DaskTrackingDataParser
-) -> None:
-    """Makes a backend known; without a parser of its own it uses the common one."""
-    _PARSERS[name] = parser
+def register_parser(name: str, parser: Any = None) -> None:
+    """Makes a backend known; without a parser of its own (a class or an object) it uses the common one."""
+    if parser is not None and not callable(getattr(parser, "parse_tracking_data", None)):
+        raise TypeError(f"parser: {parser!r} has no parse_tracking_data()")
+    _PARSERS[name] = DaskTrackingDataParser if parser is None else parser
 
 
-def get_parser(name: str) -> DaskTrackingDataParser:
+def get_parser(name: str) -> Any:
     """The parser of a backend."""
-    try:
+    is_name = isinstance(name, str)
+    parser = _PARSERS.get(name) if is_name else None
+    if parser is None:
+        plugins = plugin_backends()
+        if not is_name or name not in plugins:
+            known = ", ".join(known_parsers())
+            raise ValueError(f"Unsupported backend: {name!r}. Known: {known}")
+        register_parser(name, getattr(plugins[name].load(), "parser", None))
         parser = _PARSERS[name]
-    except (KeyError, TypeError):
-        known = ", ".join(known_parsers())
-        raise ValueError(f"Unsupported backend: {name!r}. Known: {known}") from None
-    return parser()
+    return parser() if isinstance(parser, type) else parser

@@ -1,0 +1,63 @@
+/* Small steps on users' objects that never raise: what is not there, or does not work, is NULL or false. */
+#ifndef ROAST_EXT_QUIET_H
+#define ROAST_EXT_QUIET_H
+
+#include "compat.h"
+#include "roast/base.h"
+
+/* A new reference. object may be NULL. */
+static inline PyObject *ext_quiet_attr(PyObject *object, PyObject *name) {
+    PyObject *value = NULL;
+    if (object != NULL && ext_optional_attr(object, name, &value) < 0)
+        PyErr_Clear(); /* a property of theirs raised: the value is not to be had */
+    return value;
+}
+
+/* A new reference. mapping may be NULL, and need not be a mapping. */
+static inline PyObject *ext_quiet_item(PyObject *mapping, PyObject *key) {
+    PyObject *value = NULL;
+    if (mapping == NULL)
+        return NULL;
+    if (PyDict_CheckExact(mapping))
+        value = Py_XNewRef(PyDict_GetItemWithError(mapping, key));
+    else if (PyMapping_Check(mapping))
+        value = PyObject_GetItem(mapping, key);
+    if (value == NULL)
+        PyErr_Clear();
+    return value;
+}
+
+/* Takes the reference; NULL is no number. */
+static inline bool ext_quiet_int(PyObject *object, int64_t *out) {
+    if (object == NULL)
+        return false;
+    PyObject *number = PyNumber_Index(object);
+    Py_DECREF(object);
+    long long value = number != NULL ? PyLong_AsLongLong(number) : -1;
+    Py_XDECREF(number);
+    if (value == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static inline bool ext_quiet_attr_int(PyObject *object, PyObject *name, int64_t *out) {
+    return ext_quiet_int(ext_quiet_attr(object, name), out);
+}
+
+/* Lends the text of a str, as long as the str lives. object may be NULL. */
+static inline bool ext_quiet_text(PyObject *object, roast_str *out) {
+    Py_ssize_t len;
+    const char *text =
+        object != NULL && PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &len) : NULL;
+    if (text == NULL) {
+        PyErr_Clear(); /* lone surrogates: a name that no encoding has */
+        return false;
+    }
+    *out = (roast_str){text, (size_t)len};
+    return true;
+}
+
+#endif

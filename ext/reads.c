@@ -1,0 +1,394 @@
+#include "reads.h"
+
+#include "errors.h"
+#include "file_sizes.h"
+#include "quiet.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+typedef struct reader_object {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    ext_state *state;
+    PyObject *real;     /* the method behind it */
+    PyObject *previous; /* what the mapping had of its own under that name; NULL: nothing */
+    PyObject *mapping;  /* these four until it is taken off */
+    PyObject *source;
+    PyObject *log;
+    PyObject *preloaded;
+    bool open;
+    unsigned running;     /* calls that are under way */
+    unsigned long runner; /* the thread of the first of them */
+    uint64_t overlaps;    /* calls that began while another one was under way */
+    roast_read *reads;
+    PyObject **names; /* of the reads, owned */
+    uint32_t *slots;  /* index + 1 by name, at most half full */
+    uint32_t count, capacity;
+} reader_object;
+
+/* ---- the notes ---- */
+
+static uint32_t slot_of(const reader_object *self, PyObject *name) {
+    uint32_t mask = self->capacity * 2 - 1, slot = (uint32_t)PyObject_Hash(name) & mask;
+    while (self->slots[slot] != 0) {
+        PyObject *there = self->names[self->slots[slot] - 1];
+        if (there == name || PyUnicode_Compare(there, name) == 0)
+            break;
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static bool grow(reader_object *self) {
+    uint32_t capacity = self->capacity == 0 ? 32 : self->capacity * 2;
+    roast_read *reads = roast_realloc(self->reads, capacity * sizeof *reads);
+    if (reads != NULL)
+        self->reads = reads;
+    PyObject **names = roast_realloc(self->names, capacity * sizeof *names);
+    if (names != NULL)
+        self->names = names;
+    uint32_t *slots = roast_alloc_zero(2 * (size_t)capacity * sizeof *slots);
+    if (reads == NULL || names == NULL || slots == NULL) {
+        roast_free(slots);
+        return false;
+    }
+    roast_free(self->slots);
+    self->slots = slots;
+    self->capacity = capacity;
+    for (uint32_t i = 0; i < self->count; i++)
+        slots[slot_of(self, self->names[i])] = i + 1;
+    return true;
+}
+
+/* NULL: memory is short, or the name has no text. */
+static roast_read *read_of(reader_object *self, PyObject *name) {
+    if (self->count == self->capacity && (self->count >= ROAST_MAX_BRANCHES || !grow(self)))
+        return NULL;
+    uint32_t slot = slot_of(self, name);
+    if (self->slots[slot] == 0) {
+        roast_str text;
+        if (!ext_quiet_text(name, &text))
+            return NULL;
+        self->names[self->count] = Py_NewRef(name);
+        self->reads[self->count] = (roast_read){.branch = text};
+        self->slots[slot] = ++self->count;
+    }
+    return &self->reads[self->slots[slot] - 1];
+}
+
+/* What is unknown once makes the sum unknown. */
+static void add_known(int64_t *sum, int64_t value) {
+    *sum = *sum < 0 || value < 0 ? -1 : *sum + value;
+}
+
+/* ---- which column, how many bytes ---- */
+
+/* The column's own name, without the branches around it: of a TBranch, of an RField, of a column of
+ * Parquet. */
+static PyObject *own_name(ext_state *state, PyObject *handle) {
+    PyObject *name = ext_root_member(state, handle, state->str_f_name);
+    if (name == NULL)
+        name = ext_quiet_attr(handle, state->str_field_name);
+    if (name == NULL)
+        name = ext_quiet_attr(handle, state->str_column);
+    if (name != NULL && !PyUnicode_Check(name))
+        Py_CLEAR(name);
+    return name;
+}
+
+static bool ends_with(PyObject *whole, PyObject *end) {
+    roast_str text, tail;
+    if (!ext_quiet_text(whole, &text) || !ext_quiet_text(end, &tail) || tail.len > text.len ||
+        memcmp(text.data + text.len - tail.len, tail.data, tail.len) != 0)
+        return false;
+    return text.len == tail.len || strchr("/.", text.data[text.len - tail.len - 1]) != NULL;
+}
+
+/* Coffea has just noted the access, with the whole name. Should another thread have noted one since, the
+ * column's own name tells. */
+static PyObject *column_name(const reader_object *self, PyObject *own) {
+    PyObject *log = self->log;
+    if (log == NULL || !PyList_Check(log))
+        return Py_XNewRef(own);
+    for (Py_ssize_t back = 1; back <= 8 && back <= PyList_GET_SIZE(log); back++) {
+        PyObject *access = Py_NewRef(PyList_GET_ITEM(log, PyList_GET_SIZE(log) - back));
+        PyObject *name = ext_quiet_attr(access, self->state->str_branch);
+        Py_DECREF(access);
+        if (name != NULL && PyUnicode_Check(name) && (own == NULL || ends_with(name, own)))
+            return name;
+        Py_XDECREF(name);
+    }
+    return Py_XNewRef(own);
+}
+
+static int64_t requested_bytes(const reader_object *self) {
+    int64_t bytes;
+    return ext_quiet_attr_int(self->source, self->state->str_num_requested_bytes, &bytes) ? bytes
+                                                                                          : -1;
+}
+
+static int64_t attr_bytes(ext_state *state, PyObject *object) {
+    int64_t bytes;
+    return ext_quiet_attr_int(object, state->str_nbytes, &bytes) ? bytes : -1;
+}
+
+/* array.nbytes, without the 10 us of its Python code for the two commonest kinds: flat and jagged. */
+static int64_t array_bytes(ext_state *state, PyObject *array) {
+    PyObject *layout = ext_quiet_attr(array, state->str_layout);
+    PyObject *data = ext_quiet_attr(layout, state->str_data);
+    int64_t bytes = -1;
+    if (data != NULL) {
+        bytes = attr_bytes(state, data);
+    } else if (layout != NULL) {
+        PyObject *index = ext_quiet_attr(layout, state->str_offsets);
+        PyObject *content = ext_quiet_attr(layout, state->str_content);
+        PyObject *offsets = ext_quiet_attr(index, state->str_data);
+        data = ext_quiet_attr(content, state->str_data);
+        int64_t a = attr_bytes(state, offsets), b = attr_bytes(state, data);
+        if (a >= 0 && b >= 0)
+            bytes = a + b;
+        Py_XDECREF(offsets);
+        Py_XDECREF(content);
+        Py_XDECREF(index);
+    }
+    Py_XDECREF(data);
+    Py_XDECREF(layout);
+    return bytes >= 0 ? bytes : attr_bytes(state, array);
+}
+
+/* ---- the call ---- */
+
+typedef struct column_call {
+    PyObject *name;
+    bool preloaded; /* it was read before process() */
+    bool alone;
+    uint64_t overlaps;
+    int64_t bytes;
+    roast_mono start;
+} column_call;
+
+static void begin_call(reader_object *self, PyObject *handle, unsigned long thread,
+                       column_call *call) {
+    PyObject *own = own_name(self->state, handle);
+    call->name = column_name(self, own);
+    if (own != NULL && self->preloaded != NULL) {
+        call->preloaded = PyDict_Contains(self->preloaded, own) == 1;
+        PyErr_Clear();
+    }
+    Py_XDECREF(own);
+    call->alone = self->running == 0;
+    if (call->alone)
+        self->runner = thread;
+    else
+        self->overlaps++;
+    call->overlaps = self->overlaps;
+    self->running++;
+    call->bytes = requested_bytes(self);
+    call->start = roast_mono_now();
+}
+
+static void end_call(reader_object *self, PyObject *result, column_call *call) {
+    int64_t took = roast_mono_since(call->start, roast_mono_now());
+    self->running--;
+    PyObject *exception = result == NULL ? ext_take_exception() : NULL;
+    roast_read *read = NULL;
+    if (self->open && call->name != NULL) {
+        int64_t after = requested_bytes(self), bytes = -1, array = -1;
+        /* Bytes that two threads request at once belong to nobody. */
+        if (!call->preloaded && call->alone && call->overlaps == self->overlaps &&
+            call->bytes >= 0 && after >= call->bytes)
+            bytes = after - call->bytes;
+        if (!call->preloaded && result != NULL)
+            array = array_bytes(self->state, result);
+        read = read_of(self, call->name);
+        if (read != NULL) {
+            read->count++;
+            read->time_ns += took;
+            add_known(&read->bytes, bytes);
+            add_known(&read->uncompressed_bytes, array);
+        }
+    }
+    if (self->open && read == NULL)
+        ext_count_fault("a read could not be noted", NULL);
+    Py_XDECREF(call->name);
+    ext_restore_exception(exception);
+}
+
+static PyObject *reader_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
+                                   PyObject *kwnames) {
+    reader_object *self = (reader_object *)op;
+    PyObject *handle = PyVectorcall_NARGS(nargsf) > 0 ? args[0] : NULL;
+    unsigned long thread = PyThread_get_thread_ident();
+    /* None: the file has no such column. A method that calls itself is one read. */
+    if (!self->open || handle == Py_None || handle == NULL ||
+        (self->running > 0 && self->runner == thread))
+        return PyObject_Vectorcall(self->real, args, nargsf, kwnames);
+    column_call call = {0};
+    Py_INCREF(op);
+    begin_call(self, handle, thread, &call);
+    PyObject *result = PyObject_Vectorcall(self->real, args, nargsf, kwnames);
+    end_call(self, result, &call);
+    Py_DECREF(op);
+    return result;
+}
+
+/* ---- on and off ---- */
+
+static PyObject *reader_new(ext_state *state, PyObject *mapping, PyObject *source) {
+    reader_object *self = PyObject_GC_New(reader_object, state->type_column_reader);
+    if (self == NULL)
+        return NULL;
+    memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+    self->vectorcall = reader_vectorcall;
+    self->state = state;
+    self->mapping = Py_NewRef(mapping);
+    self->source = Py_XNewRef(source);
+    PyObject_GC_Track(self);
+    self->real = ext_quiet_attr(mapping, state->str_extract_column);
+    self->log = ext_quiet_attr(mapping, state->str_mapping_log);
+    self->preloaded = ext_quiet_attr(mapping, state->str_preloaded_arrays);
+    if (self->preloaded != NULL && !PyDict_Check(self->preloaded))
+        Py_CLEAR(self->preloaded);
+    return (PyObject *)self;
+}
+
+PyObject *ext_reads_attach(ext_state *state, PyObject *mapping, PyObject *source) {
+    PyObject *dict = ext_quiet_attr(mapping, state->str_dict);
+    if (dict == NULL || !PyDict_Check(dict)) {
+        Py_XDECREF(dict);
+        return NULL;
+    }
+    PyObject *op = reader_new(state, mapping, source);
+    reader_object *self = (reader_object *)op;
+    if (self != NULL && self->real != NULL && PyCallable_Check(self->real)) {
+        self->previous = ext_quiet_item(dict, state->str_extract_column);
+        self->open = PyObject_SetAttr(mapping, state->str_extract_column, op) == 0;
+    }
+    PyErr_Clear();
+    Py_DECREF(dict);
+    if (self != NULL && !self->open)
+        Py_CLEAR(op);
+    return op;
+}
+
+/* What stood there before; a reader that is off has no business there. */
+static PyObject *what_was_there(const reader_object *self) {
+    PyObject *previous = self->previous;
+    while (previous != NULL && Py_IS_TYPE(previous, self->state->type_column_reader) &&
+           !((reader_object *)previous)->open)
+        previous = ((reader_object *)previous)->previous;
+    return previous;
+}
+
+void ext_reads_detach(PyObject *op) {
+    reader_object *self = (reader_object *)op;
+    if (self == NULL || !self->open)
+        return;
+    self->open = false;
+    PyObject *name = self->state->str_extract_column;
+    PyObject *dict = ext_quiet_attr(self->mapping, self->state->str_dict);
+    PyObject *there = ext_quiet_item(dict, name);
+    /* Somebody may have put something else there meanwhile: that stays. */
+    if (there == op && PyObject_SetAttr(self->mapping, name, what_was_there(self)) != 0)
+        ext_count_fault("a reader could not be taken off", NULL);
+    Py_XDECREF(there);
+    Py_XDECREF(dict);
+    Py_CLEAR(self->previous);
+    Py_CLEAR(self->mapping);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->log);
+    Py_CLEAR(self->preloaded);
+}
+
+void ext_reads_put(PyObject *op, roast_chunk *out) {
+    const reader_object *self = (const reader_object *)op;
+    out->has_reads = true;
+    out->n_reads = self->count;
+    out->reads = self->reads;
+}
+
+/* ---- the object ---- */
+
+static int reader_traverse(PyObject *op, visitproc visit, void *arg) {
+    reader_object *self = (reader_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->real);
+    Py_VISIT(self->previous);
+    Py_VISIT(self->mapping);
+    Py_VISIT(self->source);
+    Py_VISIT(self->log);
+    Py_VISIT(self->preloaded);
+    return 0;
+}
+
+static int reader_clear(PyObject *op) {
+    reader_object *self = (reader_object *)op;
+    self->open = false;
+    Py_CLEAR(self->previous);
+    Py_CLEAR(self->mapping);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->log);
+    Py_CLEAR(self->preloaded);
+    return 0;
+}
+
+static void reader_dealloc(PyObject *op) {
+    reader_object *self = (reader_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    reader_clear(op);
+    Py_CLEAR(self->real);
+    for (uint32_t i = 0; i < self->count; i++)
+        Py_DECREF(self->names[i]);
+    roast_free(self->names);
+    roast_free(self->reads);
+    roast_free(self->slots);
+    PyObject_GC_Del(op);
+    Py_DECREF(type);
+}
+
+/* A copy that travels is the method itself. */
+static PyObject *reader_reduce(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return PyObject_CallMethod(((reader_object *)op)->real, "__reduce__", NULL);
+}
+
+/* It answers as the method would. */
+static PyObject *reader_getattr(PyObject *op, PyObject *name) {
+    PyObject *value = PyObject_GenericGetAttr(op, name);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        value = PyObject_GetAttr(((reader_object *)op)->real, name);
+    }
+    return value;
+}
+
+static PyMethodDef reader_methods[] = {
+    {"__reduce__", reader_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef reader_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(reader_object, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot reader_slots[] = {
+    {Py_tp_doc, (void *)"Stands before a mapping's extract_column() while process() runs."},
+    {Py_tp_dealloc, reader_dealloc},
+    {Py_tp_traverse, reader_traverse},
+    {Py_tp_clear, reader_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getattro, reader_getattr},
+    {Py_tp_methods, reader_methods},
+    {Py_tp_members, reader_members},
+    {0, NULL},
+};
+
+PyType_Spec ext_spec_column_reader = {
+    "roastcoffea._core.ColumnReader", sizeof(reader_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    reader_slots};

@@ -1,0 +1,181 @@
+#include "reports.h"
+
+#include "chunk_log.h"
+#include "errors.h"
+
+/* ---- adding reports up ---- */
+
+/* Numbers add up, collections unite, of anything else the last word counts. */
+static PyObject *joined(PyObject *old, PyObject *new) {
+    if (PyNumber_Check(old) && PyNumber_Check(new) && !PyBool_Check(new))
+        return PyNumber_Add(old, new);
+    if ((PyList_Check(old) || PyAnySet_Check(old) || PyTuple_Check(old)) &&
+        (PyList_Check(new) || PyAnySet_Check(new) || PyTuple_Check(new))) {
+        PyObject *all = PySet_New(old);
+        PyObject *more = all != NULL ? PyObject_CallMethod(all, "update", "O", new) : NULL;
+        PyObject *list = more != NULL ? PySequence_List(all) : NULL;
+        if (list != NULL && PyList_Sort(list) != 0)
+            PyErr_Clear(); /* of mixed types: then in no order */
+        Py_XDECREF(more);
+        Py_XDECREF(all);
+        return list;
+    }
+    return Py_NewRef(new);
+}
+
+static int add_report(PyObject *sum, PyObject *report) {
+    PyObject *items = PyMapping_Items(report);
+    int result = items != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i);
+        PyObject *key = PyTuple_GET_ITEM(pair, 0), *value = PyTuple_GET_ITEM(pair, 1);
+        PyObject *old = PyDict_GetItemWithError(sum, key);
+        PyObject *both = NULL;
+        if (old != NULL)
+            both = joined(old, value);
+        else if (!PyErr_Occurred())
+            both = Py_NewRef(value);
+        result = both != NULL ? PyDict_SetItem(sum, key, both) : -1;
+        Py_XDECREF(both);
+    }
+    Py_XDECREF(items);
+    return result;
+}
+
+typedef struct replayed_sums {
+    int64_t chunks, events, bytes, duration_ns;
+} replayed_sums;
+
+static void add_replayed(const roast_chunklog *log, replayed_sums *sums) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        sums->chunks++;
+        sums->events += chunk.num_events;
+        sums->bytes += chunk.bytes_read;
+        sums->duration_ns += chunk.duration_ns;
+    }
+}
+
+/* Takes a number off an entry, if there is one. Takes the reference. */
+static int take_off(PyObject *report, const char *key, PyObject *number) {
+    PyObject *old = number != NULL ? PyDict_GetItemString(report, key) : NULL;
+    int result = number != NULL ? 0 : -1;
+    if (old != NULL && PyNumber_Check(old)) {
+        PyObject *less = PyNumber_Subtract(old, number);
+        result = less != NULL ? PyDict_SetItemString(report, key, less) : -1;
+        Py_XDECREF(less);
+    }
+    Py_XDECREF(number);
+    return result;
+}
+
+static int take_replayed_off(ext_state *state, PyObject *report, PyObject *replayed) {
+    roast_chunklog *owned;
+    const roast_chunklog *log = ext_packed_view(state, replayed, &owned);
+    if (log == NULL)
+        return -1;
+    replayed_sums sums = {0};
+    add_replayed(log, &sums);
+    roast_chunklog_free(owned);
+    if (take_off(report, "chunks", PyLong_FromLongLong(sums.chunks)) != 0 ||
+        take_off(report, "entries", PyLong_FromLongLong(sums.events)) != 0 ||
+        take_off(report, "bytesread", PyLong_FromLongLong(sums.bytes)) != 0)
+        return -1;
+    return take_off(report, "processtime", PyFloat_FromDouble((double)sums.duration_ns / 1e9));
+}
+
+PyObject *ext_sum_reports(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"reports", "replayed", NULL};
+    PyObject *reports, *replayed = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:sum_reports", keywords, &reports,
+                                     &replayed))
+        return NULL;
+    PyObject *list = PySequence_Fast(reports, "sum_reports: a list of reports is expected");
+    PyObject *sum = list != NULL ? PyDict_New() : NULL;
+    for (Py_ssize_t i = 0; sum != NULL && i < PySequence_Fast_GET_SIZE(list); i++)
+        if (add_report(sum, PySequence_Fast_GET_ITEM(list, i)) != 0)
+            Py_CLEAR(sum);
+    Py_XDECREF(list);
+    if (sum != NULL && replayed != Py_None &&
+        take_replayed_off(ext_state_of_module(module), sum, replayed) != 0)
+        Py_CLEAR(sum);
+    return sum;
+}
+
+/* ---- what a checkpoint replayed ---- */
+
+static bool ended_before(const roast_chunk *chunk, double t) {
+    const uint64_t times = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
+    return (chunk->have & times) == times &&
+           (double)chunk->start_us / 1e6 + (double)chunk->duration_ns / 1e9 < t;
+}
+
+/* Runs of rows of one kind go over together. */
+static roast_status split(const roast_chunklog *log, double t, roast_chunklog *parts[2],
+                          roast_error *err) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    uint64_t start = 0, at = 0;
+    bool kind = false;
+    roast_chunk_cursor_init(&cursor, log);
+    for (; roast_chunk_cursor_next(&cursor, &chunk); at++) {
+        bool before = ended_before(&chunk, t);
+        if (at > start && before != kind) {
+            ROAST_TRY(
+                roast_chunklog_merge_slice(parts[kind], log, (int64_t)start, at - start, 1, err));
+            start = at;
+        }
+        kind = before;
+    }
+    if (at == start)
+        return ROAST_OK;
+    return roast_chunklog_merge_slice(parts[kind], log, (int64_t)start, at - start, 1, err);
+}
+
+static bool any_before(const roast_chunklog *log, double t) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &chunk))
+        if (ended_before(&chunk, t))
+            return true;
+    return false;
+}
+
+PyObject *ext_split_replayed(PyObject *module, PyObject *args) {
+    ext_state *state = ext_state_of_module(module);
+    PyObject *chunks;
+    double t;
+    if (!PyArg_ParseTuple(args, "O!d:split_replayed", state->type_chunk_log, &chunks, &t))
+        return NULL;
+    roast_chunklog *owned, *parts[2] = {NULL, NULL};
+    const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
+    roast_error err;
+    if (log == NULL)
+        return NULL;
+    roast_status status = roast_chunklog_new(&parts[0], &err);
+    if (status == ROAST_OK)
+        status = roast_chunklog_new(&parts[1], &err);
+    bool any = status == ROAST_OK && any_before(log, t);
+    if (any)
+        status = split(log, t, parts, &err);
+    roast_chunklog_free(owned);
+    if (status != ROAST_OK) {
+        roast_chunklog_free(parts[0]);
+        roast_chunklog_free(parts[1]);
+        return ext_raise(&err);
+    }
+    /* Nothing to take out, as a rule: then the log itself, with the items that the user may hold. */
+    PyObject *fresh = any ? ext_chunk_log_new(state, parts[0]) : Py_NewRef(chunks);
+    if (!any)
+        roast_chunklog_free(parts[0]);
+    PyObject *replayed = ext_chunk_log_new(state, parts[1]);
+    if (fresh == NULL || replayed == NULL) {
+        Py_XDECREF(fresh);
+        Py_XDECREF(replayed);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", fresh, replayed);
+}

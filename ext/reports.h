@@ -1,0 +1,12 @@
+/* Several reports of Coffea as one, and what a checkpoint replayed taken out again. */
+#ifndef ROAST_EXT_REPORTS_H
+#define ROAST_EXT_REPORTS_H
+
+#include "state.h"
+
+/* sum_reports(reports, replayed=None) */
+PyObject *ext_sum_reports(PyObject *module, PyObject *args, PyObject *kwargs);
+/* split_replayed(chunks, t) -> (chunks that ended at t or later, the others) */
+PyObject *ext_split_replayed(PyObject *module, PyObject *args);
+
+#endif

@@ -1,0 +1,341 @@
+/* Run: everything that was measured, as one object, and its tables. */
+#include "run.h"
+
+#include "chunk_log.h"
+#include "compute.h"
+#include "convert_run.h"
+#include "errors.h"
+#include "table.h"
+#include "values.h"
+#include "worker_series.h"
+
+typedef struct run_object {
+    PyObject_HEAD
+    run_input input;
+    /* A ChunkLog of our own, which shares the packed log that the run looks at until somebody changes his.
+     * Nobody ever sees it, so nothing in it can refer back to us: it stays out of the garbage collector's
+     * sight, which could otherwise empty it before the run. */
+    PyObject *held_chunks;
+    PyObject *chunk_log; /* the one that users get: a copy of it, or NULL until asked for */
+    PyObject *series;    /* a WorkerSeries, which the run looks at, or NULL */
+    PyObject *tables[ROAST_TABLES]; /* each made when it is asked for */
+} run_object;
+
+static ext_state *state_of(PyObject *op) {
+    return ext_state_of_final(Py_TYPE(op));
+}
+
+const roast_run *ext_run_view(ext_state *state, PyObject *object) {
+    return Py_TYPE(object) == state->type_run ? ((run_object *)object)->input.run : NULL;
+}
+
+static int raised(roast_status status, const roast_error *err) {
+    if (status == ROAST_OK)
+        return 0;
+    ext_raise(err);
+    return -1;
+}
+
+/* ---- what goes in ---- */
+
+static int take_chunks(run_object *self, PyObject *chunks) {
+    ext_state *state = self->input.state;
+    if (ext_is_none(chunks))
+        self->held_chunks = PyObject_CallNoArgs((PyObject *)state->type_chunk_log);
+    else if (Py_TYPE(chunks) == state->type_chunk_log)
+        self->held_chunks = PyObject_CallMethod(chunks, "copy", NULL);
+    else
+        self->held_chunks = PyObject_CallOneArg((PyObject *)state->type_chunk_log, chunks);
+    return self->held_chunks != NULL ? run_input_set_chunks(&self->input, self->held_chunks) : -1;
+}
+
+/* A WorkerSeries is looked at where it is; anything else is tracking_data, of which one is made. */
+static int take_series(run_object *self, PyObject *series) {
+    ext_state *state = self->input.state;
+    if (ext_is_none(series))
+        return 0;
+    if (run_input_set_tracking(&self->input, series) != 0)
+        return -1;
+    self->series = ext_series_view(state, series) != NULL
+                       ? Py_NewRef(series)
+                       : PyObject_CallMethod((PyObject *)state->type_worker_series,
+                                             "from_tracking_data", "O", series);
+    return self->series != NULL ? 0 : -1;
+}
+
+static int text_of(PyObject *object, roast_str *out) {
+    Py_ssize_t len = 0;
+    if (!PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "meta: keys and values are str, not %s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    out->data = PyUnicode_AsUTF8AndSize(object, &len);
+    out->len = (size_t)len;
+    return out->data != NULL ? 0 : -1;
+}
+
+static int take_meta(run_object *self, PyObject *meta) {
+    roast_str key, value;
+    roast_error err;
+    if (ext_is_none(meta))
+        return 0;
+    if (!PyDict_Check(meta)) {
+        PyErr_Format(PyExc_TypeError, "meta: a dict is expected, not %s", Py_TYPE(meta)->tp_name);
+        return -1;
+    }
+    Py_ssize_t at = 0;
+    PyObject *name, *text;
+    while (PyDict_Next(meta, &at, &name, &text))
+        if (text_of(name, &key) != 0 || text_of(text, &value) != 0 ||
+            raised(roast_run_set_meta(self->input.run, key, value, &err), &err) != 0)
+            return -1;
+    return 0;
+}
+
+static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {
+        "report",         "t_start",        "t_end",           "chunks", "series", "spans",
+        "processor_name", "custom_metrics", "section_metrics", "meta",   NULL};
+    PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
+    PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOO:Run", keywords, &report, &start,
+                                     &end, &chunks, &series, &spans, &processor, &custom, &sections,
+                                     &meta))
+        return NULL;
+    run_object *self = (run_object *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    if (run_input_init(&self->input, ext_state_of_final(type)) != 0 ||
+        run_input_set_clock(&self->input, start, end) != 0 ||
+        run_input_set_report(&self->input, report, custom) != 0 || take_series(self, series) != 0 ||
+        run_input_set_spans(&self->input, spans, processor) != 0 ||
+        run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
+        take_chunks(self, chunks) != 0)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+/* ---- life ---- */
+
+static int run_traverse(PyObject *op, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(((run_object *)op)->chunk_log);
+    return 0;
+}
+
+/* Only what can be part of a circle: the run needs the others as long as anybody can ask it. */
+static int run_clear(PyObject *op) {
+    Py_CLEAR(((run_object *)op)->chunk_log);
+    return 0;
+}
+
+static void run_dealloc(PyObject *op) {
+    run_object *self = (run_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    run_clear(op);
+    run_input_reset(&self->input); /* before the parts that it looks at */
+    Py_XDECREF(self->held_chunks);
+    Py_XDECREF(self->series);
+    for (int table = 0; table < ROAST_TABLES; table++)
+        Py_XDECREF(self->tables[table]);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+/* ---- clock and names ---- */
+
+static PyObject *run_t_start(PyObject *op, void *unused) {
+    (void)unused;
+    roast_run_clock clock = roast_run_get_clock(((run_object *)op)->input.run);
+    return clock.have ? PyFloat_FromDouble(clock.start) : Py_NewRef(Py_None);
+}
+
+static PyObject *run_t_end(PyObject *op, void *unused) {
+    (void)unused;
+    roast_run_clock clock = roast_run_get_clock(((run_object *)op)->input.run);
+    return clock.have ? PyFloat_FromDouble(clock.end) : Py_NewRef(Py_None);
+}
+
+static PyObject *run_processor(PyObject *op, void *unused) {
+    (void)unused;
+    return ext_text(roast_run_processor(((run_object *)op)->input.run));
+}
+
+/* Adds key -> value, taking the references to both. */
+static int put(PyObject *dict, PyObject *key, PyObject *value) {
+    int result = key != NULL && value != NULL ? PyDict_SetItem(dict, key, value) : -1;
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *run_meta(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_run *run = ((run_object *)op)->input.run;
+    PyObject *meta = PyDict_New();
+    for (uint32_t i = 0; meta != NULL && i < roast_run_meta_count(run); i++) {
+        roast_str key, value;
+        roast_run_meta_at(run, i, &key, &value);
+        if (put(meta, ext_text(key), ext_text(value)) != 0)
+            Py_CLEAR(meta);
+    }
+    return meta;
+}
+
+/* ---- report and spans ---- */
+
+static int put_known(PyObject *dict, const char *key, bool have, PyObject *value) {
+    if (have)
+        return put(dict, PyUnicode_FromString(key), value);
+    Py_XDECREF(value);
+    return 0;
+}
+
+static PyObject *column_list(const roast_run *run) {
+    uint32_t count = roast_run_column_count(run);
+    PyObject *list = PyList_New(count);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        PyObject *name = ext_text(roast_run_column(run, i));
+        if (name == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, name);
+    }
+    return list;
+}
+
+static PyObject *run_report(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_run *run = ((run_object *)op)->input.run;
+    roast_report report = roast_run_get_report(run);
+    PyObject *dict = PyDict_New();
+    if (dict != NULL &&
+        (put_known(dict, "bytesread", report.have_bytesread,
+                   PyLong_FromLongLong(report.bytesread)) != 0 ||
+         put_known(dict, "columns", roast_run_column_count(run) > 0, column_list(run)) != 0 ||
+         put_known(dict, "entries", report.have_entries, PyLong_FromLongLong(report.entries)) !=
+             0 ||
+         put_known(dict, "processtime", report.have_processtime,
+                   PyFloat_FromDouble(report.processtime)) != 0 ||
+         put_known(dict, "chunks", report.have_chunks, PyLong_FromLongLong(report.chunks)) != 0))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+/* (context, prefix, activity, unit), or without the prefix outside tasks: as Dask has them. */
+static PyObject *span_key(const roast_span_value *span) {
+    PyObject *context = ext_text(span->context), *activity = ext_text(span->activity);
+    PyObject *unit = ext_text(span->unit);
+    return span->prefix.data != NULL
+               ? Py_BuildValue("(NNNN)", context, ext_text(span->prefix), activity, unit)
+               : Py_BuildValue("(NNN)", context, activity, unit);
+}
+
+static PyObject *run_spans(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_run *run = ((run_object *)op)->input.run;
+    PyObject *spans = PyDict_New();
+    for (uint32_t i = 0; spans != NULL && i < roast_run_span_count(run); i++) {
+        roast_span_value span = roast_run_span(run, i);
+        if (put(spans, span_key(&span), PyFloat_FromDouble(span.value)) != 0)
+            Py_CLEAR(spans);
+    }
+    return spans;
+}
+
+/* ---- parts and tables ---- */
+
+static PyObject *run_chunk_log(PyObject *op, void *unused) {
+    (void)unused;
+    run_object *self = (run_object *)op;
+    if (self->chunk_log == NULL)
+        self->chunk_log = PyObject_CallMethod(self->held_chunks, "copy", NULL);
+    return Py_XNewRef(self->chunk_log);
+}
+
+static PyObject *run_series(PyObject *op, void *unused) {
+    (void)unused;
+    PyObject *series = ((run_object *)op)->series;
+    return Py_NewRef(series != NULL ? series : Py_None);
+}
+
+static PyObject *run_table(PyObject *op, void *which) {
+    run_object *self = (run_object *)op;
+    roast_table table = (roast_table)(intptr_t)which;
+    roast_columns *columns = NULL;
+    roast_error err;
+    if (self->tables[table] == NULL) {
+        roast_status status =
+            table == ROAST_TABLE_sections
+                ? roast_columns_new_sections(self->input.run, self->input.sections, &columns, &err)
+                : roast_columns_new(self->input.run, table, &columns, &err);
+        if (raised(status, &err) != 0)
+            return NULL;
+        self->tables[table] = ext_table_new(state_of(op), columns);
+    }
+    return Py_XNewRef(self->tables[table]);
+}
+
+static PyObject *run_metrics(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return ext_all_metrics_of(&((run_object *)op)->input);
+}
+
+static PyObject *run_repr(PyObject *op) {
+    const roast_run *run = ((run_object *)op)->input.run;
+    return PyUnicode_FromFormat(
+        "<Run: %llu chunks, %u workers, %llu samples>",
+        (unsigned long long)roast_chunklog_count(roast_run_chunks_view(run)),
+        roast_series_worker_count(roast_run_series_view(run)),
+        (unsigned long long)roast_series_sample_count(roast_run_series_view(run)));
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef run_methods[] = {
+    {"metrics", run_metrics, METH_NOARGS,
+     "metrics($self)\n--\n\nEverything that can be computed from this run: see all_metrics()."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef run_getset[] = {
+    {"report", run_report, NULL,
+     "What is known of Coffea's report, or of the user's totals instead of it.", NULL},
+    {"t_start", run_t_start, NULL, "Seconds; None unless start and end are known.", NULL},
+    {"t_end", run_t_end, NULL, "Seconds; None unless start and end are known.", NULL},
+    {"processor_name", run_processor, NULL, "The prefix of the processing tasks, or None.", NULL},
+    {"meta", run_meta, NULL, "Texts about the run.", NULL},
+    {"chunk_log", run_chunk_log, NULL,
+     "The chunks one by one; what is changed in it does not enter the run.", NULL},
+    {"series", run_series, NULL, "The WorkerSeries, or None.", NULL},
+    {"spans", run_spans, NULL,
+     "{(context, prefix, activity, unit): value}; outside tasks without the prefix.", NULL},
+#define X(name)                                                                                    \
+    {#name, run_table, NULL, "The table of " #name ".", (void *)(intptr_t)ROAST_TABLE_##name},
+    ROAST_TABLE_LIST(X)
+#undef X
+        {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot run_slots[] = {
+    {Py_tp_doc, (void *)"Run(*, report=None, t_start=None, t_end=None, chunks=None, series=None, "
+                        "spans=None, processor_name=None, custom_metrics=None, "
+                        "section_metrics=None, meta=None)\n--\n\n"
+                        "Everything that was measured: chunks, sections, samples and reads as "
+                        "tables, and the metrics. The chunks are as they were when it was made; a "
+                        "series must not change any more."},
+    {Py_tp_new, run_new},
+    {Py_tp_dealloc, run_dealloc},
+    {Py_tp_traverse, run_traverse},
+    {Py_tp_clear, run_clear},
+    {Py_tp_repr, run_repr},
+    {Py_tp_methods, run_methods},
+    {Py_tp_getset, run_getset},
+    {0, NULL},
+};
+
+PyType_Spec ext_spec_run = {"roastcoffea._core.Run", sizeof(run_object), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                            run_slots};

@@ -1,0 +1,13 @@
+/* How numbers are shown to people. */
+#ifndef ROAST_RENDER_H
+#define ROAST_RENDER_H
+
+#include "roast/base.h"
+#include "roast/metrics.h"
+
+/* A value with a unit of its size, three digits: "25.1 ms", "1.52 MB", "12.3 kHz", "1,234,567", "-" where
+ * it was not measured. `unit` is one of the catalogue's. What was measured and is not 0 never shows as 0.
+ * Written as snprintf would; the length without the terminator (in bytes: UTF-8). */
+size_t roast_format_value(roast_value value, const char *unit, char *out, size_t size);
+
+#endif

@@ -1,0 +1,143 @@
+"""Collecting from the client, where Dask's scheduler lacks this package."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from roastcoffea._core import WorkerSeries
+from roastcoffea.backends._remote import by_value, sample
+
+__all__ = ["ClientPost"]
+
+
+class ClientPost:
+    """Asks the scheduler for the numbers of its workers, and listens to the topic."""
+
+    def __init__(self, client: Any, topic: str, message_limit: int) -> None:
+        self.failed = 0
+        self.failure = ""
+        self._client = client
+        self._topic = topic
+        self._message_limit = message_limit
+        self._series = WorkerSeries()
+        self._thread: threading.Thread | None = None
+        self._stopped = threading.Event()
+        self._present: set[str] = set()
+        self._last = 0.0
+        self._news = threading.Condition()
+        self._messages: list[bytes] = []
+        self._message_bytes = 0
+        self._dropped = 0
+        self._rounds: dict[str, set[str]] = {}
+        client.subscribe_topic(topic, self._receive)
+
+    def remove(self) -> None:
+        """To be called when the scheduler has ended the subscription."""
+        self.stop_sampling()
+        # Unsubscribing would leave the handler there, and the topic on the scheduler as well.
+        getattr(self._client, "_event_handlers", {}).pop(self._topic, None)
+
+    # ---- workers ----
+
+    def start_sampling(self, interval: float) -> None:
+        self.stop_sampling()
+        self._series = WorkerSeries()
+        self._present = set()
+        self._last = 0.0
+        self._stopped.clear()
+        self._look()
+        self._thread = threading.Thread(
+            target=self._run, args=(interval,), name="roastcoffea-sampler", daemon=True
+        )
+        self._thread.start()
+
+    def stop_sampling(self) -> WorkerSeries | None:
+        """Takes a last look and hands the series over; None where there is none."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return None
+        self._stopped.set()
+        thread.join()
+        self._look()
+        return self._series
+
+    def _run(self, interval: float) -> None:
+        due = time.monotonic() + interval
+        while not self._stopped.wait(max(0.0, due - time.monotonic())):
+            self._look()
+            # A look that took longer than the interval is followed by the next one in its turn.
+            due += interval * max(1, int((time.monotonic() - due) / interval) + 1)
+
+    def _look(self) -> None:
+        try:
+            if self._client.status != "running":
+                raise ConnectionError(f"the client is {self._client.status}")
+            self._take(
+                self._client.run_on_scheduler(by_value(sample), self._last, callback_timeout=5)
+            )
+        except Exception as error:
+            self.failed += 1
+            self.failure = f"{type(error).__name__}: {error}"
+
+    def _take(self, seen: dict[str, Any]) -> None:
+        first = self._last == 0.0
+        when = max(seen["when"], self._last)
+        self._last = when
+        rows: dict[str, dict[str, Any]] = seen["rows"]
+        for moment, joined, address in [] if first else seen["changes"]:
+            if joined:
+                self._join(address, moment, rows)
+            else:
+                self._leave(address, moment)
+        # What the scheduler's own log of events did not tell.
+        for address in rows.keys() - self._present:
+            self._join(address, when, rows)
+        for address in self._present - rows.keys():
+            self._leave(address, when)
+        self._series.tick_values(when, rows)
+
+    def _join(self, address: str, when: float, rows: dict[str, dict[str, Any]]) -> None:
+        from distributed.comm.addressing import get_address_host
+
+        threads = int(rows.get(address, {}).get("cores", 0))
+        if address not in self._present:
+            self._present.add(address)
+            self._series.join(address, when, threads, get_address_host(address))
+
+    def _leave(self, address: str, when: float) -> None:
+        if address in self._present:
+            self._present.remove(address)
+            self._series.leave(address, when)
+
+    # ---- messages ----
+
+    def _receive(self, event: tuple[float, Any]) -> None:
+        message = event[1]
+        with self._news:
+            data = message.get("roastcoffea")
+            if isinstance(data, bytes):
+                if self._message_bytes + len(data) > self._message_limit:
+                    self._dropped += 1
+                else:
+                    self._messages.append(data)
+                    self._message_bytes += len(data)
+            elif "roastcoffea-round" in message:
+                self._rounds.setdefault(message["roastcoffea-round"], set()).add(message["worker"])
+            self._news.notify_all()
+
+    def wait_for_round(self, round_id: str, workers: Iterable[str], timeout: float) -> list[str]:
+        """Waits until the marks of these workers are here; those whose mark did not come."""
+        wanted = set(workers)
+        with self._news:
+            self._news.wait_for(lambda: wanted <= self._rounds.get(round_id, set()), timeout)
+            return sorted(wanted - self._rounds.pop(round_id, set()))
+
+    def take_messages(self) -> tuple[list[bytes], int]:
+        """What has arrived, and how many there was no room for."""
+        with self._news:
+            taken = self._messages, self._dropped
+            self._messages, self._message_bytes, self._dropped = [], 0, 0
+            return taken

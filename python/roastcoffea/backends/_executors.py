@@ -1,0 +1,47 @@
+"""What kind of executor or pool an object is, told without an import of Coffea, Dask or any pool."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal
+
+__all__ = ["Kind", "class_names", "kind_of", "threads_of"]
+
+Kind = Literal["serial", "threads", "processes", "unknown", "elsewhere"]
+
+
+def class_names(thing: Any) -> list[str]:
+    """The names of an object's class and of those it is derived from, the nearest first."""
+    return [cls.__name__ for cls in type(thing).__mro__]
+
+
+def kind_of(executor: Any) -> Kind:
+    """Where an executor runs its chunks; "unknown" is somewhere on this machine."""
+    if executor is None:
+        return "unknown"
+    names = class_names(executor)
+    if "IterativeExecutor" in names:
+        return "serial"
+    if "FuturesExecutor" in names:
+        return _kind_of_pool(getattr(executor, "pool", None))
+    return "elsewhere"
+
+
+def _kind_of_pool(pool: Any) -> Kind:
+    """`pool` is an instance, a class, or a function that makes one."""
+    while isinstance(pool, functools.partial):
+        pool = pool.func
+    names = [cls.__name__ for cls in pool.__mro__] if isinstance(pool, type) else class_names(pool)
+    if "ThreadPoolExecutor" in names:
+        return "threads"
+    return "processes" if "ProcessPoolExecutor" in names else "unknown"
+
+
+def threads_of(executor: Any) -> int:
+    """How many threads of this process run chunks."""
+    pool = getattr(executor, "pool", None)
+    for owner, name in ((pool, "_max_workers"), (executor, "workers")):
+        threads = getattr(owner, name, None)
+        if isinstance(threads, int) and threads > 0:
+            return threads
+    return 1

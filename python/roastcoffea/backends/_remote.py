@@ -1,0 +1,295 @@
+"""What runs in other processes of a Dask cluster, sent there by value.
+
+It also runs where this package is not installed. A function imports what it needs, and of this
+module it uses nothing but other functions.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+__all__ = ["by_value", "command", "finish", "finish_worker", "look", "sample"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def by_value(function: _F) -> _F:
+    """A copy that belongs to no module, so that cloudpickle sends the code and not its address. The
+    functions of its module that it calls go with it."""
+    assert isinstance(function, types.FunctionType)
+    module = function.__globals__
+    scope: dict[str, Any] = {"__builtins__": builtins}
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__ = "sent by value"
+    for name in _names(function.__code__):
+        called = module.get(name)
+        if isinstance(called, types.FunctionType) and called.__module__ == function.__module__:
+            scope[name] = by_value(called)
+    return copy  # type: ignore[return-value]
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """What a function refers to, the functions and comprehensions inside it as well."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+# ---- on the scheduler ----
+
+def look(dask_scheduler: Any) -> dict[str, Any]:
+    """What the scheduler has: the reason why it lacks this package, if it does, and spans."""
+    problem = None
+    try:
+        import roastcoffea.backends._scheduler  # noqa: F401
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    return {"problem": problem, "spans": "spans" in dask_scheduler.extensions}
+
+
+def command(name: str, method: str, *args: Any, dask_scheduler: Any = None) -> Any:
+    """Calls a method of our plugin."""
+    return getattr(dask_scheduler.plugins[name], method)(*args)
+
+
+def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
+    """All workers as plain numbers, and who came and went after the moment ``since``."""
+    import time
+
+    rows = {}
+    for address, worker in dask_scheduler.workers.items():
+        metrics = worker.metrics or {}
+        net = metrics.get("host_net_io") or {}
+        disk = metrics.get("host_disk_io") or {}
+        row = {
+            "host": worker.host,
+            "memory": metrics.get("memory"),
+            "memory_limit": worker.memory_limit,
+            "active_tasks": len(worker.processing),
+            "cores": worker.nthreads,
+            "nbytes": worker.nbytes,
+            "occupancy": worker.occupancy,
+            "executing": len(worker.executing),
+            "last_seen": worker.last_seen,
+            "cpu": metrics.get("cpu"),
+            "spilled_bytes": (metrics.get("spilled_bytes") or {}).get("disk"),
+            "net_read_bps": net.get("read_bps"),
+            "net_write_bps": net.get("write_bps"),
+            "disk_read_bps": disk.get("read_bps"),
+            "disk_write_bps": disk.get("write_bps"),
+        }
+        rows[address] = {column: value for column, value in row.items() if value is not None}
+    changes = []
+    for when, event in dask_scheduler.get_events("all"):
+        if when > since and event.get("action") in ("add-worker", "remove-worker"):
+            changes.append((when, event["action"] == "add-worker", event["worker"]))
+    return {"when": time.time(), "rows": rows, "changes": changes}
+
+
+async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
+    """The end of a run, as far as it is ordered: asks all workers for what they hold back, then
+    reads the span, the messages and the series, and removes our plugin."""
+    plugin = dask_scheduler.plugins.get(order["name"])
+    extension = dask_scheduler.extensions.get("spans")
+    span = extension.spans.get(order["span"]) if extension is not None else None
+    result: dict[str, Any] = {}
+    if order["ask"] is not None:
+        answers = await _ask_all(order, span, dask_scheduler)
+        told = [address for address, answer in answers.items() if answer["told"]]
+        if order["topic"] is not None and plugin is not None:
+            result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])
+        result.update(answers=answers, told=told)
+    if order["span"] is not None:
+        result.update(_task_counts(order, plugin, span, dask_scheduler))
+    if span is not None:
+        result.update(await _read_span(span, result, dask_scheduler))
+    if order["take"] and plugin is not None:
+        result["messages"], result["dropped"] = plugin.take_messages()
+    if order["series"] and plugin is not None:
+        result["series"] = plugin.stop_sampling()
+    if order["remove"]:
+        _remove(order, plugin, dask_scheduler)
+    return result
+
+
+async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str, dict[str, Any]]:
+    """What each worker answers; ``silent`` are those that have not answered in time."""
+    import asyncio
+
+    span_ids = [one.id for one in span.traverse_spans()] if span is not None else None
+    asked = {
+        address: asyncio.ensure_future(_ask(order, span_ids, address, scheduler))
+        for address in scheduler.workers
+    }
+    slow = asked.keys() & order["slow"]
+    for group, patience in ((asked.keys() - slow, order["timeout"]), (slow, 0.5)):
+        if group:
+            await asyncio.wait([asked[address] for address in group], timeout=patience)
+    answers = {}
+    for address, task in asked.items():
+        answer: dict[str, Any] = {"told": False, "totals": None, "forced": False, "problem": None}
+        answer["silent"] = not task.done()
+        if not task.done():
+            task.cancel()
+        elif task.exception() is not None:
+            answer["problem"] = repr(task.exception())
+        else:
+            answer.update(task.result())
+        answers[address] = answer
+    return answers
+
+
+async def _ask(
+    order: dict[str, Any], span_ids: list[str] | None, address: str, scheduler: Any
+) -> dict[str, Any]:
+    """Runs `finish_worker` on one worker."""
+    import pickle
+    import time
+
+    from distributed.protocol.serialize import Serialize, Serialized, deserialize
+
+    kwargs = {
+        "topic": order["topic"],
+        "round_id": order["round"],
+        "address": address,
+        "until": time.time() + order["timeout"],
+        "span_ids": span_ids,
+    }
+    message = {
+        "op": "run",
+        "function": order["ask"],
+        "args": pickle.dumps(()),
+        "kwargs": pickle.dumps(kwargs),
+        "wait": True,
+    }
+    answers = await scheduler.broadcast(msg=message, workers=[address], on_error="return")
+    answer = answers[address]
+    if isinstance(answer, Exception):
+        return {"problem": f"{type(answer).__name__}: {answer}"}
+    if answer["status"] != "OK":
+        return {"problem": str(answer.get("exception_text", answer["status"]))}
+    packed = answer["result"]
+    unpack: Any = deserialize
+    if isinstance(packed, Serialized):
+        return dict(unpack(packed.header, packed.frames))
+    return dict(packed.data if isinstance(packed, Serialize) else packed)
+
+
+def _task_counts(order: dict[str, Any], plugin: Any, span: Any, scheduler: Any) -> dict[str, Any]:
+    """Which tasks of the span Dask counts elsewhere, and which of others in it. Without our plugin:
+    as far as the tasks are still there."""
+    if plugin is not None:
+        merged, mixed, left = plugin.about_span(order["span"])
+        return {"merged": merged, "mixed": mixed, "left": left}
+    own = [one.id for one in span.traverse_spans()] if span is not None else []
+    merged = {}
+    for task in scheduler.tasks.values():
+        mark = (task.annotations or {}).get(order["annotation"]) or {}
+        if mark.get(order["name"]) == order["span"] and task.group.span_id not in own:
+            merged[task.group.name] = merged.get(task.group.name, 0) + 1
+    return {"merged": merged, "mixed": {}, "left": []}
+
+
+async def _read_span(span: Any, result: dict[str, Any], scheduler: Any) -> dict[str, Any]:
+    """The metrics of a span, when all that the workers have measured of it is here."""
+    import asyncio
+
+    from distributed.scheduler import heartbeat_interval
+
+    answers = result.get("answers", {}).values()
+    interval = heartbeat_interval(len(scheduler.workers))
+    complete = all(answer["totals"] is not None for answer in answers)
+    totals: dict[Any, float] = {}
+    for answer in answers:
+        for key, value in (answer["totals"] or {}).items():
+            totals[key] = totals.get(key, 0) + value
+    # What a worker that has left once told hides how much is missing of the others.
+    forced = all(answer["forced"] for answer in answers)
+    if not complete or (not forced and result["left"]):
+        await asyncio.sleep(interval)
+    # A heartbeat that the worker sent by itself, just before ours, may still be on its way.
+    loop = asyncio.get_running_loop()
+    end = loop.time() + 2 * interval
+    while _is_short(span, totals) and loop.time() < end:
+        await asyncio.sleep(0.002)
+    metrics = dict(span.cumulative_worker_metrics)
+    for key, value in totals.items():
+        metrics[key] = max(metrics.get(key, 0), value)
+    return {"metrics": metrics, "ran": span.start > 0, "complete": complete, "interval": interval}
+
+
+def _is_short(span: Any, totals: dict[Any, float]) -> bool:
+    there: dict[Any, float] = {}
+    for one in span.traverse_spans():
+        for key, value in one._cumulative_worker_metrics.items():
+            there[key] = there.get(key, 0) + value
+    return any(there.get(key, 0) < value * (1 - 1e-9) for key, value in totals.items())
+
+
+def _remove(order: dict[str, Any], plugin: Any, scheduler: Any) -> None:
+    import asyncio
+
+    if plugin is not None:
+        plugin.remove()
+        return
+    topics = getattr(getattr(scheduler, "_broker", None), "_topics", {})
+    scheduler.unsubscribe_topic(order["topic"], order["client"])
+    topics.pop(order["topic"], None)
+    # A task that still runs may send something more.
+    asyncio.get_running_loop().call_later(60, topics.pop, order["topic"], None)
+
+
+# ---- on a worker ----
+
+async def finish_worker(
+    topic: str | None,
+    round_id: str,
+    address: str,
+    until: float,
+    span_ids: list[str] | None,
+    dask_worker: Any,
+) -> dict[str, Any]:
+    """Sends the records that are held back, with a mark behind them, and what was measured of a
+    span."""
+    import asyncio
+    import inspect
+    import sys
+    import time
+
+    from distributed.utils import set_thread_state
+
+    answer: dict[str, Any] = {"totals": {}}
+    # After that moment (of the scheduler's clock) nobody listens any more.
+    if topic is not None and time.time() + dask_worker.scheduler_delay < until:
+        # Where it was never imported, no record was made.
+        channel = sys.modules.get("roastcoffea.channel")
+        try:
+            if channel is not None:
+                # As in a task: what is sent goes through this very worker.
+                with set_thread_state(execution_state={"worker": dask_worker}):
+                    channel.flush(topic)
+        except Exception as error:
+            answer["problem"] = f"{type(error).__name__}: {error}"
+        # What threads have handed to the event loop goes first.
+        await asyncio.sleep(0)
+        dask_worker.log_event(topic, {"roastcoffea-round": round_id, "worker": address})
+        answer["told"] = True
+    if span_ids is None:
+        return answer
+    answer["totals"] = {
+        key[:1] + key[2:]: value
+        for key, value in dask_worker.digests_total.items()
+        if isinstance(key, tuple) and len(key) > 2 and key[1] in span_ids
+    }
+    # Two heartbeats at once that wait for asynchronous metrics end the worker: Dask asserts that
+    # there is but one. Then the next one of its own has to do.
+    metrics = dask_worker.metrics.values()
+    if not any(inspect.iscoroutinefunction(metric) for metric in metrics):
+        await dask_worker.heartbeat()
+        answer["forced"] = True
+    return answer

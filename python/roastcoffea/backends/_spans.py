@@ -1,0 +1,70 @@
+"""Spans of Dask that stay open over several calls."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from types import TracebackType
+
+__all__ = ["ANNOTATION", "DaskSpan"]
+
+# Tasks that are submitted in one of our spans carry {name of the post: id of the span} under this
+# name. Dask overwrites the span itself where tasks of one name meet; this one it leaves alone.
+ANNOTATION = "roastcoffea"
+# All spans that are in force in some thread or context, by their id.
+_in_force: dict[str, DaskSpan] = {}
+
+
+class DaskSpan:
+    """All tasks that are submitted in this thread until `close` belong to it."""
+
+    def __init__(self, name: str, post: str) -> None:
+        from dask.base import annotate, get_annotations
+        from distributed.spans import span
+
+        self.closed = False
+        self._stack = ExitStack()
+        outer = get_annotations().get(ANNOTATION, {})
+        self.id: str = self._stack.enter_context(span(name))
+        self.name: tuple[str, ...] = get_annotations()["span"]["name"]
+        self._stack.enter_context(annotate(**{ANNOTATION: {**outer, post: self.id}}))
+        _in_force[self.id] = self
+
+    def __repr__(self) -> str:
+        return f"<DaskSpan {'/'.join(self.name)}: {'closed' if self.closed else 'open'}>"
+
+    def __enter__(self) -> DaskSpan:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Tasks that are submitted from now on belong to it no longer. Again: nothing happens.
+
+        If another span of ours was opened in this one and is still open, that one keeps both in
+        force and ends them together.
+        """
+        if self.closed:
+            return
+        self.closed = True
+        if self.id not in self._around():
+            # Closed in another thread or context than it was opened in; only that one can undo it.
+            self._end()
+        while (around := self._around()) and (last := _in_force.get(around[-1])) and last.closed:
+            last._end()
+
+    def _around(self) -> list[str]:
+        """The ids of our spans in this context, the innermost last."""
+        from dask.base import get_annotations
+
+        return list(get_annotations().get(ANNOTATION, {}).values())
+
+    def _end(self) -> None:
+        _in_force.pop(self.id, None)
+        with suppress(ValueError):
+            self._stack.close()

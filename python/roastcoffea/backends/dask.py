@@ -1,0 +1,357 @@
+"""Collecting a run on a Dask cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import threading
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from roastcoffea._core import WorkerSeries
+from roastcoffea.backends._client_post import ClientPost
+from roastcoffea.backends._remote import by_value, command, finish, finish_worker, look
+from roastcoffea.backends._spans import ANNOTATION, DaskSpan
+from roastcoffea.backends._tracking import TrackingData
+from roastcoffea.backends.base import AbstractMetricsBackend
+
+__all__ = ["DaskBackend", "DaskMetricsBackend", "DaskSpan"]
+
+# How long all workers together are waited for when the run has ended.
+WORKER_TIMEOUT = 2.0
+# How long an answer of the scheduler is waited for.
+CALL_TIMEOUT = 60.0
+# How many bytes of messages are kept until they are fetched.
+MESSAGE_LIMIT = 1_000_000_000
+
+
+class DaskMetricsBackend(AbstractMetricsBackend):
+    """Collects what the workers of a Dask cluster did.
+
+    While something is collected, the scheduler has a plugin of ours, which samples the workers,
+    notes who comes and goes, and keeps the records that travel beside the output. The last of
+    `stop_tracking`, `close_channel` and `get_span_metrics` removes it. Where the scheduler lacks
+    this package the same is done from the client, and `notes` says so.
+    """
+
+    def __init__(self, client: Any = None) -> None:
+        if client is None:
+            raise ValueError("client is None: a distributed.Client is needed")
+        self.client = client
+        self._check_synchronous()
+        self._series: WorkerSeries | None = None
+        self._notes: list[str] = []
+        self._looked: dict[str, Any] | None = None
+        self._name: str | None = None
+        self._local: ClientPost | None = None
+        self._sampling = False
+        self._channel = False
+        self._spans: dict[str, DaskSpan] = {}
+        self._slow: list[str] = []
+
+    @property
+    def series(self) -> WorkerSeries | None:
+        return self._series
+
+    @property
+    def notes(self) -> list[str]:
+        return list(self._notes)
+
+    # ---- workers ----
+
+    def start_tracking(self, interval: float) -> None:
+        if not (interval > 0 and math.isfinite(interval)):
+            raise ValueError(f"interval: {interval!r} is no number of seconds above 0")
+        if self._sampling:
+            raise RuntimeError("the workers are tracked already: call stop_tracking() first")
+        self._series = None
+        if not self._install():
+            return
+        try:
+            if self._local is not None:
+                self._local.start_sampling(interval)
+            else:
+                self._on_scheduler(command, self._name, "start_sampling", interval)
+            self._sampling = True
+        except Exception as error:
+            self._note(f"the workers could not be sampled: {_words(error)}")
+            self._remove_if_done()
+
+    def stop_tracking(self) -> dict[str, Any]:
+        if not self._sampling:
+            return {}
+        self._sampling = False
+        result = self._finish(series=True)
+        try:
+            if self._local is not None:
+                self._series = self._local.stop_sampling()
+                if self._local.failed:
+                    self._note(
+                        f"{self._local.failed} looks at the workers failed, the last one with "
+                        f"{self._local.failure}"
+                    )
+            elif result.get("series") is not None:
+                self._series = WorkerSeries.from_bytes(result["series"])
+            elif result:
+                self._note("the series of the workers is lost: the scheduler had lost our plugin")
+        except Exception as error:
+            self._note(f"the series of the workers is lost: {_words(error)}")
+        self._remove_if_done()
+        return {} if self._series is None else TrackingData(self._series)
+
+    # ---- records beside the output ----
+
+    def open_channel(self) -> str | None:
+        if not self._install():
+            return None
+        self._channel = True
+        return self._topic
+
+    def close_channel(self) -> list[bytes]:
+        if not self._channel:
+            return []
+        result = self._finish(ask=True, take=True)
+        self._channel = False
+        messages, dropped = result.get("messages", []), result.get("dropped", 0)
+        unheard = result.get("unheard", [])
+        if self._local is not None:
+            unheard = self._local.wait_for_round(
+                result.get("round", ""), result.get("told", []), WORKER_TIMEOUT
+            )
+            messages, dropped = self._local.take_messages()
+        if dropped:
+            self._note(f"there was no room for {dropped} messages of chunk records: they are lost")
+        if unheard:
+            self._note(f"the last chunk records may be missing of {_list(unheard)}")
+        self._remove_if_done()
+        return list(messages)
+
+    # ---- spans ----
+
+    def supports_fine_metrics(self) -> bool:
+        if importlib.util.find_spec("distributed.spans") is None:
+            return False
+        return bool(self._look().get("spans"))
+
+    def create_span(self, name: str) -> DaskSpan | None:
+        """Opens a span: the tasks that are submitted in this thread belong to it until
+        `close_span` or `get_span_metrics`. It may also stand in a ``with``. None where Dask has no
+        spans."""
+        self._check_synchronous()
+        if not self.supports_fine_metrics() or not self._install():
+            return None
+        assert self._name is not None
+        span = DaskSpan(name, self._name)
+        self._spans[span.id] = span
+        return span
+
+    def close_span(self, span_info: Any) -> None:
+        """Ends the span; `get_span_metrics` does it as well."""
+        if isinstance(span_info, DaskSpan):
+            span_info.close()
+
+    def get_span_metrics(
+        self, span_info: Any, max_retries: int = 3, retry_delay: float = 0.5, delay: float = 0.0
+    ) -> dict[Any, Any]:
+        """What Dask's workers have measured of the span's tasks:
+        ``{("execute", task prefix, activity, unit): value}``.
+
+        All workers are asked for it, so that it is complete at once. Only if some did not answer
+        and there is no CPU time yet it is looked for again: after ``delay`` seconds, and then at
+        most ``max_retries`` times, the first time after ``retry_delay`` seconds, each time after
+        twice as many.
+        """
+        if not isinstance(span_info, DaskSpan):
+            return {}
+        span_info.close()
+        result = self._finish(ask=True, span=span_info.id)
+        waits = [delay, *(retry_delay * 2.0**i for i in range(max(0, max_retries)))]
+        for wait in waits:
+            if _has_cpu(result) or result.get("complete", True) or not result.get("ran"):
+                break
+            threading.Event().wait(max(0.0, wait))
+            result = {**self._finish(span=span_info.id), "complete": False}
+        self._spans.pop(span_info.id, None)
+        self._tell_about_span(span_info, result)
+        self._remove_if_done()
+        return dict(result.get("metrics", {}))
+
+    def _tell_about_span(self, span: DaskSpan, result: dict[str, Any]) -> None:
+        if not result:
+            return
+        name = "/".join(span.name)
+        merged, mixed = result.get("merged"), result.get("mixed")
+        if merged:
+            self._note(
+                f"span {name}: Dask counts {_tasks(merged)} in another span, because tasks of the "
+                "same name were alive there when these were submitted: their CPU time is not here"
+            )
+        if mixed:
+            self._note(
+                f"span {name}: Dask counts {_tasks(mixed)} in it that were submitted elsewhere "
+                "under the same name: their CPU time is in these numbers"
+            )
+        if "metrics" not in result:
+            if not merged:
+                self._note(f"span {name}: no task was submitted in it, so that it has no metrics")
+            return
+        if result["ran"] and not _has_cpu(result):
+            self._note(f"span {name}: tasks have run, but no worker has told their CPU time")
+        if result["left"]:
+            self._note(
+                f"span {name}: what {_list(result['left'])} measured after the last heartbeat "
+                f"({result['interval']:g} s at most) may be missing, as they have left"
+            )
+
+    # ---- the post on the scheduler ----
+
+    @property
+    def _topic(self) -> str:
+        return f"dask:{self._name}"
+
+    def _look(self) -> dict[str, Any]:
+        if self._looked is None:
+            self._check_synchronous()
+            try:
+                self._looked = self._on_scheduler(look)
+            except Exception as error:
+                self._note(f"the scheduler could not be asked: {_words(error)}")
+        return self._looked or {}
+
+    def _install(self) -> bool:
+        """Whether the post is there."""
+        self._check_synchronous()
+        if self._name is not None:
+            return True
+        found = self._look()
+        if not found:
+            return False
+        name = f"roastcoffea-{uuid.uuid4().hex}"
+        from roastcoffea.backends._scheduler import SchedulerPost
+
+        problem = found["problem"]
+        if problem is None:
+            try:
+                post = SchedulerPost(name, f"dask:{name}", self.client.id, MESSAGE_LIMIT)
+                self.client.register_plugin(post, name=name)
+            except Exception as error:
+                problem = _words(error)
+        if problem is not None:
+            self._note(
+                f"the scheduler cannot load roastcoffea ({problem}): its workers are sampled from "
+                "the client"
+            )
+            self._local = ClientPost(self.client, f"dask:{name}", MESSAGE_LIMIT)
+        self._name = name
+        return True
+
+    def _remove_if_done(self) -> None:
+        if self._name is None or self._sampling or self._channel or self._spans:
+            return
+        self._finish(remove=True)
+        if self._local is not None:
+            self._local.remove()
+        self._name, self._local, self._slow = None, None, []
+
+    def close(self) -> None:
+        """Ends all that is still going on; nothing is left behind on the cluster."""
+        for span in self._spans.values():
+            span.close()
+        self._spans = {}
+        self._sampling = self._channel = False
+        self._remove_if_done()
+
+    def _finish(
+        self,
+        ask: bool = False,
+        span: str | None = None,
+        take: bool = False,
+        series: bool = False,
+        remove: bool = False,
+    ) -> dict[str, Any]:
+        """One call of the scheduler at the end of the run. Empty where it did not answer."""
+        from distributed.protocol import pickle
+
+        dumps: Any = pickle.dumps
+        order = {
+            "name": self._name,
+            "client": self.client.id,
+            "annotation": ANNOTATION,
+            "topic": self._topic if self._channel or remove else None,
+            "round": uuid.uuid4().hex,
+            "ask": dumps(by_value(finish_worker)) if ask else None,
+            "timeout": WORKER_TIMEOUT,
+            "slow": self._slow,
+            "span": span,
+            "take": take,
+            "series": series,
+            "remove": remove,
+        }
+        try:
+            result: dict[str, Any] = self._on_scheduler(finish, order)
+        except Exception as error:
+            self._note(f"the scheduler could not be asked: {_words(error)}")
+            if ask and not isinstance(error, (OSError, TimeoutError)):
+                # It was the workers' part that failed: what the scheduler has may still be had.
+                return self._finish(span=span, take=take, series=series)
+            return {}
+        if ask:
+            self._tell_about_workers(result)
+        result["round"] = order["round"]
+        return result
+
+    def _tell_about_workers(self, result: dict[str, Any]) -> None:
+        answers = result["answers"]
+        silent = {address for address, answer in answers.items() if answer["silent"]}
+        new = sorted(silent.difference(self._slow))
+        self._slow = sorted(silent.union(self._slow))
+        if new:
+            self._note(
+                f"{_list(new)} did not answer within {WORKER_TIMEOUT:g} s: what they measured last "
+                "may be missing"
+            )
+        for address, answer in answers.items():
+            if answer["problem"]:
+                self._note(f"{address} could not hand over what it measured: {answer['problem']}")
+
+    def _on_scheduler(self, function: Any, *args: Any) -> Any:
+        self._check_synchronous()
+        status = getattr(self.client, "status", "running")
+        if status != "running":
+            raise ConnectionError(f"the client is {status}")
+        sent = by_value(function)
+        return self.client.run_on_scheduler(sent, *args, callback_timeout=CALL_TIMEOUT)
+
+    def _check_synchronous(self) -> None:
+        if getattr(self.client, "asynchronous", False) is True:
+            raise RuntimeError(
+                "roastcoffea cannot collect with an asynchronous client: it would have to wait in "
+                "the event loop. Use a synchronous one outside of it, such as "
+                "distributed.Client(client.scheduler.address)"
+            )
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)
+
+
+DaskBackend = DaskMetricsBackend
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _list(names: Iterable[str], most: int = 5) -> str:
+    names = list(names)
+    text = ", ".join(names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+def _tasks(groups: dict[str, int]) -> str:
+    return _list(f"{count} tasks named {name}" for name, count in sorted(groups.items()))
+
+
+def _has_cpu(result: dict[str, Any]) -> bool:
+    return any("thread-cpu" in key for key in result.get("metrics", {}))

@@ -1,0 +1,261 @@
+"""Collecting a run on this machine: Coffea's IterativeExecutor and FuturesExecutor, without Dask.
+
+Every process is looked at, this one and its descendants; who of them is a worker is settled at the end.
+
+- Chunks run in this process, one by one or in a pool of threads: it is the worker.
+- Chunks run in a pool of processes: its processes are the workers, one core each. This process submits,
+  waits and merges. It has its row in the series, since its memory counts, but no cores, and is not counted.
+- Other children, such as a tracker of resources, a server of forks or a user's own, are left out.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import uuid
+import weakref
+from collections.abc import Set
+from typing import Any, cast
+
+from roastcoffea._core import ProcessTree, WorkerSeries
+from roastcoffea.backends._executors import kind_of, threads_of
+from roastcoffea.backends._tracking import TrackingData
+from roastcoffea.backends.base import AbstractMetricsBackend
+from roastcoffea.channel import flush, read_files, take_memory
+
+__all__ = ["LocalMetricsBackend"]
+
+# A pool may live for less than the interval. So when processes came or went, the next look is soon, and the
+# pauses double up to the interval again; all in all not more than so many extra looks.
+SOON = 0.02
+EXTRA_LOOKS = 64
+
+
+class LocalMetricsBackend(AbstractMetricsBackend):
+    """Collects what the processes of this machine did."""
+
+    def __init__(self, executor: Any = None) -> None:
+        self.executor = executor
+        self._notes: list[str] = []
+        self._sampler: _Sampler | None = None
+        self._tracked: _Tracked | None = None
+        self._confirmed: set[int] = set()
+        self._topic: str | None = None
+        self._remove: weakref.finalize[..., Any] | None = None
+
+    # ---- workers ----
+
+    def start_tracking(self, interval: float) -> None:
+        if not (interval > 0 and math.isfinite(interval)):
+            raise ValueError(f"interval: {interval!r} is no number of seconds above 0")
+        if self._sampler is not None:
+            raise RuntimeError("the processes are tracked already: call stop_tracking() first")
+        self._tracked = None
+        self._confirmed = set()
+        try:
+            self._sampler = _Sampler(ProcessTree(), interval, self.executor)
+        except Exception as error:
+            self._note(f"the processes cannot be sampled: {type(error).__name__}: {error}")
+
+    def stop_tracking(self) -> dict[str, Any]:
+        sampler, self._sampler = self._sampler, None
+        if sampler is None:
+            return {}
+        sampler.stop()
+        if sampler.failed:
+            self._note(f"{sampler.failed} looks at the processes failed, the last one: {sampler.error}")
+        if kind_of(self.executor) == "elsewhere":
+            self._note(
+                f"{type(self.executor).__name__}: only processes of this machine that descend from this one "
+                "are measured; a backend of its own would see its workers (docs/backends.md)"
+            )
+        self._tracked = _Tracked(sampler.tree, sampler.pool, self.executor)
+        self._tracked.confirm(self._confirmed)
+        # Made when somebody looks, since confirm_workers() may still come.
+        return TrackingData(cast(WorkerSeries, self._tracked))
+
+    def confirm_workers(self, pids: Set[int]) -> None:
+        self._confirmed |= set(pids)
+        if self._tracked is not None:
+            self._tracked.confirm(pids)
+
+    @property
+    def series(self) -> WorkerSeries | None:
+        """None while it runs, and where no worker was seen: it would say that there were none."""
+        return None if self._tracked is None else self._tracked.series
+
+    # ---- records beside the output ----
+
+    def open_channel(self) -> str | None:
+        self.close_channel()
+        if kind_of(self.executor) in ("serial", "threads"):
+            self._topic = f"memory:local-{uuid.uuid4().hex}"
+        else:
+            folder = tempfile.mkdtemp(prefix="roastcoffea-")
+            # Also if close_channel() is never called.
+            self._remove = weakref.finalize(self, _remove_own, folder, os.getpid())
+            self._topic = f"file:{folder}"
+        return self._topic
+
+    def close_channel(self) -> list[bytes]:
+        topic, self._topic = self._topic, None
+        if topic is None:
+            return []
+        kind, _, rest = topic.partition(":")
+        try:
+            if kind == "memory":
+                return take_memory(topic)
+            flush(topic)
+            return read_files(rest)
+        except Exception as error:
+            self._note(f"records beside the output are lost: {type(error).__name__}: {error}")
+            return []
+        finally:
+            if self._remove is not None:
+                self._remove()
+                self._remove = None
+
+    # ---- spans: there are none; the chunks know their CPU time ----
+
+    def create_span(self, name: str) -> None:
+        return None
+
+    def get_span_metrics(self, span_info: Any = None, **options: Any) -> dict[Any, Any]:
+        return {}
+
+    def supports_fine_metrics(self) -> bool:
+        return False
+
+    # ---- notes ----
+
+    @property
+    def notes(self) -> list[str]:
+        return list(self._notes)
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)
+
+
+class _Tracked:
+    """What was seen, from the first look to the last; who of them is a worker may still be told."""
+
+    def __init__(self, tree: ProcessTree, pool: Set[int], executor: Any) -> None:
+        self._tree = tree
+        self._pool = set(pool)
+        self._executor = executor
+        self._confirmed: set[int] = set()
+        self._own = os.getpid()
+        self._series: WorkerSeries | None = None
+
+    def confirm(self, pids: Set[int]) -> None:
+        self._confirmed |= set(pids)
+        self._series = None
+
+    @property
+    def series(self) -> WorkerSeries | None:
+        workers = self._workers()
+        if self._series is None and any(workers.values()):
+            self._series = self._tree.series(workers, socket.gethostname())
+        return self._series
+
+    def as_tracking_data(self) -> dict[str, dict[Any, Any]]:
+        series = self.series
+        if series is not None:
+            return series.as_tracking_data()
+        # How many workers there were is not known, and so not 0.
+        series = self._tree.series(self._workers(), socket.gethostname())
+        return {**series.as_tracking_data(), "worker_counts": {}}
+
+    def _workers(self) -> dict[int, int | None]:
+        """{pid: cores}; None for this process where it is no worker."""
+        kind = kind_of(self._executor)
+        seen = {process["pid"] for process in self._tree.processes} - {self._own}
+        workers = self._confirmed & seen
+        if kind in ("processes", "unknown"):
+            workers |= self._pool & seen
+        if workers:
+            return {self._own: None, **dict.fromkeys(workers, 1)}
+        if kind == "elsewhere":
+            return {self._own: 1 if self._own in self._confirmed else None}
+        return {self._own: None if kind == "processes" else threads_of(self._executor)}
+
+
+class _Sampler:
+    """A thread that looks at the processes; the looks themselves are taken in C, without the GIL."""
+
+    def __init__(self, tree: ProcessTree, interval: float, executor: Any) -> None:
+        self.pool: set[int] = set()
+        self.failed = 0
+        self.error = ""
+        self.tree = tree
+        self._interval = interval
+        self._own_pool = _pool_instances(executor)
+        # A pool that the executor will make is not there yet: what is there belongs to somebody else.
+        self._others = set() if executor is None or self._own_pool else _processes_of_pools()
+        self._stop = threading.Event()
+        tree.sample()
+        self._thread = threading.Thread(target=self._run, name="roastcoffea-local", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread and takes the last look."""
+        self._stop.set()
+        self._thread.join()
+        self._look()
+
+    def _run(self) -> None:
+        pause, extra = min(SOON, self._interval), EXTRA_LOOKS
+        while not self._stop.wait(pause):
+            changed = self._look()
+            extra -= pause < self._interval
+            pause = SOON if changed else 2 * pause
+            pause = min(pause, self._interval) if extra > 0 else self._interval
+
+    def _look(self) -> bool:
+        """Whether processes came or went."""
+        try:
+            changed = self.tree.sample()
+            if self._own_pool:
+                for pool in self._own_pool:
+                    self.pool |= set(getattr(pool, "_processes", None) or ())
+            else:
+                self.pool |= _processes_of_pools() - self._others
+            return changed
+        except Exception as error:
+            self.failed += 1
+            self.error = f"{type(error).__name__}: {error}"
+            return False
+
+
+def _pool_instances(executor: Any) -> list[Any]:
+    """The pools of an executor that were made by the user, if its main one is."""
+    pool = getattr(executor, "pool", None)
+    if pool is None or not hasattr(pool, "submit") or isinstance(pool, type):
+        return []
+    merging = getattr(executor, "mergepool", None)
+    return [pool, merging] if hasattr(merging, "_processes") else [pool]
+
+
+def _processes_of_pools() -> set[int]:
+    """The processes of all running pools of concurrent.futures and loky.
+
+    Each has a thread that manages it and knows its processes; a pool itself is reachable only for who made
+    it, and Coffea keeps its own to itself.
+    """
+    pids: set[int] = set()
+    for thread in threading.enumerate():
+        processes = getattr(thread, "processes", None)
+        if isinstance(processes, dict):
+            pids.update(pid for pid in list(processes) if isinstance(pid, int))
+    return pids
+
+
+def _remove_own(folder: str, owner: int) -> None:
+    """A forked child ends with the same list of things to do: the folder is not its own."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

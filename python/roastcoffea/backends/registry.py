@@ -1,0 +1,165 @@
+"""Which backends there are, and which one belongs to what a user hands over."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+from roastcoffea.aggregation.backends import known_parsers, plugin_backends, register_parser
+from roastcoffea.backends._executors import class_names
+from roastcoffea.backends.base import AbstractMetricsBackend
+
+__all__ = ["backend_name", "known_backends", "make_backend", "register_backend"]
+
+# Where ours are; imported when they are used, so that nobody needs Dask who does not use it.
+_OURS = {
+    "dask": ("roastcoffea.backends.dask", "DaskMetricsBackend"),
+    "local": ("roastcoffea.backends.local", "LocalMetricsBackend"),
+}
+_REGISTERED: dict[str, type[AbstractMetricsBackend]] = {}
+
+_HAND_OVER = (
+    "a distributed.Client, a Coffea executor, a Runner, a backend, or nothing for this machine"
+)
+
+
+def register_backend(
+    name: str, backend_class: type[AbstractMetricsBackend], parser: Any = None
+) -> None:
+    """Makes a backend known under a name.
+
+    Parameters
+    ----------
+    name
+        As in ``MetricsCollector(..., backend=name)``. An executor of class ``<Name>Executor`` is collected
+        by the backend of that name (in lower case) from now on.
+    backend_class
+        Derived from AbstractMetricsBackend. It is called with what the user handed over, or without an
+        argument if it takes none.
+    parser
+        A class or object with ``parse_tracking_data(tracking_data) -> dict`` of worker metrics, for tracking
+        data of a form of its own. Without it the common form is read and everything else left alone.
+    """
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"name: {name!r} is no name of a backend")
+    if not (isinstance(backend_class, type) and issubclass(backend_class, AbstractMetricsBackend)):
+        raise TypeError(f"backend_class: {backend_class!r} is not derived from AbstractMetricsBackend")
+    register_parser(name, parser)
+    _REGISTERED[name] = backend_class
+
+
+def known_backends() -> list[str]:
+    """The names of all backends: ours, the registered ones, and those of installed packages."""
+    return sorted({*_OURS, *_REGISTERED, *plugin_backends()})
+
+
+def make_backend(
+    spec: Any = None, backend: str | type[AbstractMetricsBackend] | AbstractMetricsBackend | None = None
+) -> AbstractMetricsBackend:
+    """The backend for what a user hands over (see MetricsCollector); `backend` overrides."""
+    if isinstance(backend, AbstractMetricsBackend):
+        return backend
+    if backend is None and isinstance(spec, AbstractMetricsBackend):
+        return spec
+    target = _executor_of(spec)
+    if backend is None:
+        backend = _name_for(target)
+    if isinstance(backend, str):
+        backend_class = _class_of(backend)
+    elif isinstance(backend, type) and issubclass(backend, AbstractMetricsBackend):
+        backend_class = backend
+    else:
+        raise TypeError(f"backend: a name or a backend is expected, not {type(backend).__name__}")
+    return _instance(backend_class, target)
+
+
+def backend_name(backend: AbstractMetricsBackend) -> str:
+    """The name of a backend. One that was never registered gets one from its class."""
+    for cls in type(backend).__mro__:
+        for name, registered in _REGISTERED.items():
+            if registered is cls:
+                return name
+        for name, place in _OURS.items():
+            if place == (cls.__module__, cls.__name__):
+                return name
+    name = type(backend).__name__
+    for ending in ("Backend", "Metrics"):
+        name = name.removesuffix(ending)
+    name = name.lower() or "backend"
+    if name not in known_parsers():
+        register_parser(name)
+    return name
+
+
+def _executor_of(spec: Any) -> Any:
+    """The executor of a Runner; anything else as it is."""
+    if spec is not None and "Runner" in class_names(spec) and hasattr(spec, "executor"):
+        return spec.executor
+    return spec
+
+
+def _name_for(target: Any) -> str:
+    """The backend that belongs to a client, an executor or nothing."""
+    if target is None:
+        return "local"
+    names = class_names(target)
+    if hasattr(target, "run_on_scheduler"):
+        return "dask"
+    for name in names:
+        short = name.removesuffix("Executor").lower()
+        if name.endswith("Executor") and (short in _REGISTERED or short == "dask"):
+            return short
+    if "IterativeExecutor" in names or "FuturesExecutor" in names:
+        return "local"
+    plugins = plugin_backends()
+    for name in names:
+        short = name.removesuffix("Executor").lower()
+        if name.endswith("Executor") and short in plugins:
+            return short
+    if "ExecutorBase" in names:
+        return "local"
+    raise TypeError(f"{type(target).__name__}: cannot be measured; {_HAND_OVER} is expected")
+
+
+def _class_of(name: str) -> type[AbstractMetricsBackend]:
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    if name in _OURS:
+        module, attribute = _OURS[name]
+        found: type[AbstractMetricsBackend] = getattr(import_module(module), attribute)
+        return found
+    plugins = plugin_backends()
+    if name not in plugins:
+        raise ValueError(f"Unsupported backend: {name!r}. Known: {', '.join(known_backends())}")
+    backend_class = plugins[name].load()
+    register_backend(name, backend_class, getattr(backend_class, "parser", None))
+    return _REGISTERED[name]
+
+
+def _instance(backend_class: type[AbstractMetricsBackend], target: Any) -> AbstractMetricsBackend:
+    if _is_ours(backend_class, "dask"):
+        return backend_class(*[_client_of(target)])
+    try:
+        inspect.signature(backend_class).bind(target)
+    except TypeError:
+        return backend_class()
+    except ValueError:  # a class without a signature
+        return backend_class(*[target])
+    return backend_class(*[target])
+
+
+def _is_ours(backend_class: type[AbstractMetricsBackend], name: str) -> bool:
+    return any((cls.__module__, cls.__name__) == _OURS[name] for cls in backend_class.__mro__)
+
+
+def _client_of(target: Any) -> Any:
+    """The client of a DaskExecutor; anything else as it is."""
+    if target is None or "DaskExecutor" not in class_names(target):
+        return target
+    if target.client is None:
+        raise ValueError(
+            "the DaskExecutor has no client: make one first, DaskExecutor(client=distributed.Client(...)); "
+            "the one that Coffea would make does not exist before the run"
+        )
+    return target.client

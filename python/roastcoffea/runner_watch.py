@@ -1,0 +1,223 @@
+"""Watches Coffea's Runner while a collector is open.
+
+Every way of running leads through one method of Runner. It is replaced while at least one watch is open, and
+put back with the last one. A call is seen by the watches of its own context (thread or task); one from a
+context without any is seen by the only watch there is.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+__all__ = ["OUTPUT_KEY", "RunnerCall", "RunnerWatch"]
+
+OUTPUT_KEY = "__roastcoffea_metrics__"
+_FLAG = "_roastcoffea_collect_metrics"
+
+# From the inside out: the first one that a version of Coffea has is the one that is replaced.
+_METHODS = ("_run_impl", "_run", "run")
+
+
+class Watcher(Protocol):
+    """Who is told of the calls."""
+
+    def call_begins(self, call: RunnerCall) -> None: ...
+
+    def call_ends(self, call: RunnerCall) -> None: ...
+
+
+class RunnerCall:
+    """One call of a Runner, as far as it has come."""
+
+    def __init__(self, runner: Any, fileset: Any, processor: Any) -> None:
+        self.runner = runner
+        self.fileset = fileset
+        self.processor = processor
+        self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
+        self.report: dict[str, Any] | None = None
+        self.error: BaseException | None = None
+
+    def take_chunks(self, output: Any) -> None:
+        """Takes the records out of an output, which looks as if they had never been there."""
+        if isinstance(output, dict) or hasattr(output, "pop"):
+            try:
+                found = output.pop(OUTPUT_KEY, None)
+            except Exception:  # an output of the user's that is no mapping after all
+                return
+            if isinstance(found, list):
+                self.chunks.append(found)
+
+
+class RunnerWatch:
+    """Open: calls of Runner are told to the watcher."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._token: Any = None
+
+    def open(self) -> None:
+        with _lock:
+            _open.append(self._watcher)
+            _here.set((*_here.get(), self._watcher))
+            _install()
+
+    def close(self) -> None:
+        with _lock:
+            if self._watcher in _open:
+                _open.remove(self._watcher)
+            _here.set(tuple(one for one in _here.get() if one is not self._watcher))
+            if not _open:
+                _remove()
+
+
+_lock = threading.RLock()
+_open: list[Watcher] = []
+_here: ContextVar[tuple[Watcher, ...]] = ContextVar("roastcoffea_watchers", default=())
+_patched: list[tuple[type, str, Callable[..., Any]]] = []
+
+
+def _watchers() -> list[Watcher]:
+    here = [one for one in _here.get() if one in _open]
+    return here or (list(_open) if len(_open) == 1 else [])
+
+
+def _install() -> None:
+    """Only where Coffea is loaded: a program that has no Runner yet gets one with an import later, so the
+    import itself is done here if the package is there at all."""
+    if _patched:
+        return
+    if "coffea.processor.executor" not in sys.modules:
+        try:
+            import coffea.processor.executor  # noqa: F401
+        except ImportError:
+            return
+    runner: type = sys.modules["coffea.processor.executor"].Runner
+    for name in _METHODS:
+        if callable(runner.__dict__.get(name)):
+            _replace(runner, name, _watched)
+            break
+    if callable(runner.__dict__.get("preprocess")):
+        _replace(runner, "preprocess", _untraced)
+
+
+def _replace(runner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = runner.__dict__[name]
+    setattr(runner, name, wrap(original))
+    _patched.append((runner, name, original))
+
+
+def _remove() -> None:
+    while _patched:
+        runner, name, original = _patched.pop()
+        setattr(runner, name, original)
+
+
+def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(self: Any, fileset: Any, processor_instance: Any, *args: Any, **kwargs: Any) -> Any:
+        watchers = _watchers()
+        if not watchers:
+            return original(self, fileset, processor_instance, *args, **kwargs)
+        call = RunnerCall(self, fileset, processor_instance)
+        wanted = self.savemetrics
+        for watcher in watchers:
+            watcher.call_begins(call)
+        self.savemetrics = True
+        postprocess = _Postprocess.put_on(call)
+        try:
+            result = original(self, fileset, processor_instance, *args, **kwargs)
+            _look_at(call, result, wanted)
+            return result
+        except BaseException as error:
+            call.error = error
+            call.take_chunks(getattr(error, "partial_output", None))
+            raise
+        finally:
+            self.savemetrics = wanted
+            if postprocess is not None:
+                postprocess.take_off()
+            for watcher in reversed(watchers):
+                watcher.call_ends(call)
+
+    return run
+
+
+def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Tracing calls process() on arrays without data, to see what it touches: that is no chunk."""
+
+    @functools.wraps(original)
+    def preprocess(self: Any, *args: Any, **kwargs: Any) -> Any:
+        processor = kwargs.get("processor_instance")
+        if kwargs.get("trace") is None or processor is None:
+            return original(self, *args, **kwargs)
+        own = vars(processor)
+        before = {_FLAG: own[_FLAG]} if _FLAG in own else {}
+        own[_FLAG] = False
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            del own[_FLAG]
+            own.update(before)
+
+    return preprocess
+
+
+def _look_at(call: RunnerCall, result: Any, metrics_wanted: bool) -> None:
+    """Takes report and records out of what Coffea is about to return."""
+    wrapped = result
+    if hasattr(result, "unwrap") and not isinstance(result, dict):  # Ok(...) of a Result
+        try:
+            wrapped = result.unwrap()
+        except Exception:  # Err(...)
+            return
+    if not isinstance(wrapped, dict):
+        return
+    report = wrapped.get("metrics")
+    if isinstance(report, dict):
+        call.report = dict(report)
+        if not metrics_wanted:
+            del wrapped["metrics"]
+    call.take_chunks(wrapped.get("out"))
+    error = wrapped.get("exception", 0)
+    if isinstance(error, BaseException):
+        call.error = error
+
+
+class _Postprocess:
+    """Stands in for the processor's postprocess() while it runs: the user's own does not see our records."""
+
+    def __init__(self, call: RunnerCall, original: Callable[[Any], Any]) -> None:
+        self._call = call
+        self._original = original
+
+    @classmethod
+    def put_on(cls, call: RunnerCall) -> _Postprocess | None:
+        original = getattr(call.processor, "postprocess", None)
+        if not callable(original):
+            return None
+        made = cls(call, original)
+        try:
+            call.processor.postprocess = made
+        except Exception:  # a processor that takes no attributes: then it does see them
+            return None
+        return made
+
+    def take_off(self) -> None:
+        self._call.processor.__dict__.pop("postprocess", None)
+
+    def __call__(self, accumulator: Any) -> Any:
+        self._call.take_chunks(accumulator)
+        return self._original(accumulator)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Travels with the processor to where it is never called.
+        return (_nothing, ())
+
+
+def _nothing() -> None:
+    """What a worker gets in place of postprocess()."""

@@ -1,0 +1,140 @@
+/* The texts of a column: each kept once, and UTF-8 that every reader may trust. */
+#include "model/columns_internal.h"
+
+/* ---- numbers ---- */
+
+enum { RECENT_BITS = 8 }; /* 6 kB a column; runs have some hundred files and workers at a time */
+
+static size_t recent_slot(const char *place) {
+    return (size_t)((uint64_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15) >>
+                    (64 - RECENT_BITS));
+}
+
+static roast_status new_code(roast_column_store *store, roast_str text, int32_t *code) {
+    uint32_t id;
+    ROAST_TRY(roast_intern_add(&store->texts, text, &id));
+    _Static_assert(ROAST_INTERN_MAX <= INT32_MAX, "the number of a text fits");
+    *code = (int32_t)id;
+    return ROAST_OK;
+}
+
+roast_status roast_column_code(roast_column_store *store, roast_str text, bool lasting,
+                               int32_t *code) {
+    if (!lasting)
+        return new_code(store, text, code);
+    if (store->recent == NULL) {
+        store->recent = roast_alloc_zero(sizeof *store->recent << RECENT_BITS);
+        if (store->recent == NULL)
+            return ROAST_ENOMEM;
+    }
+    roast_recent_text *recent = &store->recent[recent_slot(text.data)];
+    if (recent->text.data != text.data || recent->text.len != text.len) {
+        ROAST_TRY(new_code(store, text, &recent->code));
+        recent->text = text;
+    }
+    *code = recent->code;
+    return ROAST_OK;
+}
+
+/* ---- UTF-8 ---- */
+
+/* How many bytes at the beginning are ASCII, counted in eights. */
+static size_t ascii_run(const uint8_t *at, size_t left) {
+    size_t done = 0;
+    for (uint64_t word; left - done >= sizeof word; done += sizeof word) {
+        memcpy(&word, at + done, sizeof word);
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return done;
+}
+
+/* Whether a character begins here, and its bytes; if none does, the bytes that belong to the broken
+ * one: as many as could be the beginning of a character, as Unicode recommends and Python does. */
+static bool character(const uint8_t *at, size_t left, size_t *len) {
+    uint8_t lead = at[0];
+    *len = 1;
+    if (lead < 0x80)
+        return true;
+    if (lead < 0xc2 || lead > 0xf4)
+        return false;
+    size_t need = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    /* The second byte: nothing that a shorter form says, no surrogates, nothing beyond U+10FFFF. */
+    uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    for (; *len < need && *len < left && at[*len] >= low && at[*len] <= high; ++*len) {
+        low = 0x80;
+        high = 0xbf;
+    }
+    return *len == need;
+}
+
+/* The length of a text with U+FFFD for what is broken; writes it unless out is NULL. */
+static size_t clean(roast_str text, char *out, bool *broken) {
+    static const char replacement[] = "\xef\xbf\xbd";
+    const uint8_t *at = (const uint8_t *)text.data;
+    size_t written = 0;
+    for (size_t left = text.len, len; left > 0; at += len, left -= len) {
+        const void *from = at;
+        len = ascii_run(at, left);
+        bool good = len > 0 || character(at, left, &len);
+        size_t size = good ? len : sizeof replacement - 1;
+        if (!good) {
+            *broken = true;
+            from = replacement;
+        }
+        if (out != NULL)
+            memcpy(out + written, from, size);
+        written += size;
+    }
+    return written;
+}
+
+/* ---- the list ---- */
+
+static roast_status measure(const roast_intern *texts, int32_t *offsets, bool *broken) {
+    size_t total = 0;
+    for (uint32_t id = 0; id < texts->count; id++) {
+        offsets[id] = (int32_t)total;
+        total += clean(roast_intern_get(texts, id), NULL, broken);
+        if (total > INT32_MAX)
+            return ROAST_ELIMIT;
+    }
+    offsets[texts->count] = (int32_t)total;
+    return ROAST_OK;
+}
+
+static roast_status rewrite(const roast_intern *texts, const int32_t *offsets, roast_buffer *out) {
+    bool broken;
+    ROAST_TRY(roast_buffer_reserve(out, (size_t)offsets[texts->count]));
+    for (uint32_t id = 0; id < texts->count; id++)
+        clean(roast_intern_get(texts, id), (char *)out->data + offsets[id], &broken);
+    out->len = (size_t)offsets[texts->count];
+    return ROAST_OK;
+}
+
+roast_status roast_column_finish_texts(roast_column_store *store, roast_texts *out) {
+    roast_intern *texts = &store->texts;
+    bool broken = false;
+    store->offsets = roast_alloc(((size_t)texts->count + 1) * sizeof *store->offsets);
+    if (store->offsets == NULL)
+        return ROAST_ENOMEM;
+    ROAST_TRY(measure(texts, store->offsets, &broken));
+    if (broken) {
+        ROAST_TRY(rewrite(texts, store->offsets, &store->bytes));
+    } else {
+        /* They already lie one behind the other. */
+        store->bytes = texts->bytes;
+        texts->bytes = (roast_buffer){0};
+        roast_buffer_shrink(&store->bytes);
+    }
+    *out = (roast_texts){
+        .offsets = store->offsets,
+        .bytes = store->bytes.data != NULL ? (const char *)store->bytes.data : "",
+        .count = texts->count,
+    };
+    roast_intern_reset(texts);
+    roast_free(store->recent);
+    store->recent = NULL;
+    return ROAST_OK;
+}

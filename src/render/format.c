@@ -1,0 +1,109 @@
+#include "roast/render.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From large to small; the last one takes whatever is left. */
+typedef struct scale {
+    double least; /* in the unit of the list's first column of values */
+    double factor;
+    const char *name;
+} scale;
+
+static const scale seconds[] = {{3600, 1.0 / 3600, "h"}, {60, 1.0 / 60, "min"}, {1, 1, "s"},
+                                {1e-3, 1e3, "ms"},       {1e-6, 1e6, "µs"},     {0, 1e9, "ns"}};
+static const scale bytes[] = {
+    {1e12, 1e-12, "TB"}, {1e9, 1e-9, "GB"}, {1e6, 1e-6, "MB"}, {1e3, 1e-3, "kB"}, {0, 1, "B"}};
+static const scale byte_rates[] = {
+    {1e9, 1e-9, "GB/s"}, {1e6, 1e-6, "MB/s"}, {1e3, 1e-3, "kB/s"}, {0, 1, "B/s"}};
+static const scale bit_rates[] = {
+    {1e9, 1e-9, "Gbps"}, {1e6, 1e-6, "Mbps"}, {1e3, 1e-3, "kbps"}, {0, 1, "bps"}};
+static const scale frequencies[] = {{1e6, 1e-6, "MHz"}, {1e3, 1e-3, "kHz"}, {0, 1, "Hz"}};
+
+/* A unit of the catalogue: the list it is shown with, and how much of the list's own unit it is. */
+static const struct {
+    const char *unit;
+    const scale *scales;
+    double is;
+} families[] = {
+    {"s", seconds, 1},          {"ms", seconds, 1e-3},      {"us", seconds, 1e-6},
+    {"µs", seconds, 1e-6},      {"bytes", bytes, 1},        {"MB", bytes, 1e6},
+    {"GB", bytes, 1e9},         {"bytes/s", byte_rates, 1}, {"MB/s", byte_rates, 1e6},
+    {"Gbit/s", bit_rates, 1e9}, {"Hz", frequencies, 1},     {"kHz", frequencies, 1e3},
+};
+
+/* Three digits: 1,234  123  12.3  1.23  0.123; below that with an exponent. */
+static int put_number(char *out, size_t size, double value) {
+    double magnitude = fabs(value);
+    if (value == 0)
+        return snprintf(out, size, "0");
+    if ((magnitude < 1e-3 || magnitude >= 1e6))
+        return snprintf(out, size, "%.2e", value);
+    if (magnitude >= 999.5)
+        return snprintf(out, size, "%s%d,%03d", value < 0 ? "-" : "",
+                        (int)(nearbyint(magnitude) / 1000), (int)fmod(nearbyint(magnitude), 1000));
+    int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
+    return snprintf(out, size, "%.*f", decimals, value);
+}
+
+/* 1,234,567 */
+static int put_count(char *out, size_t size, int64_t value) {
+    char digits[32], grouped[48];
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, magnitude), used = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            grouped[used++] = ',';
+        grouped[used++] = digits[i];
+    }
+    grouped[used] = '\0';
+    return snprintf(out, size, "%s%s", value < 0 ? "-" : "", grouped);
+}
+
+static int put_scaled(char *out, size_t size, const scale *scales, double value) {
+    double magnitude = fabs(value);
+    /* A value that would be rounded up to 1000 of a unit is one of the next. */
+    while (scales->least > 0 && magnitude < scales->least * 0.9995)
+        scales++;
+    if (value == 0)
+        while (scales->factor != 1) /* the list's own unit */
+            scales--;
+    char number[64];
+    put_number(number, sizeof number, value * scales->factor);
+    return snprintf(out, size, "%s %s", number, scales->name);
+}
+
+/* "kHz/core" is shown as kHz, with "/core" behind it. */
+static size_t base_length(const char *unit) {
+    size_t len = strlen(unit);
+    return len > 5 && strcmp(unit + len - 5, "/core") == 0 ? len - 5 : len;
+}
+
+static void put_value(char *out, size_t size, roast_value value, const char *unit) {
+    double number = roast_value_number(value);
+    size_t len = base_length(unit);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strlen(families[i].unit) == len && memcmp(unit, families[i].unit, len) == 0) {
+            char text[80];
+            put_scaled(text, sizeof text, families[i].scales, number * families[i].is);
+            snprintf(out, size, "%s%s", text, unit + len);
+            return;
+        }
+    bool bare = strcmp(unit, "1") == 0 || strcmp(unit, "ratio") == 0 || unit[0] == '\0';
+    char text[64];
+    if (value.kind == ROAST_VALUE_INT)
+        put_count(text, sizeof text, value.integer);
+    else
+        put_number(text, sizeof text, number);
+    snprintf(out, size, "%s%s%s", text, bare ? "" : " ", bare ? "" : unit);
+}
+
+size_t roast_format_value(roast_value value, const char *unit, char *out, size_t size) {
+    char text[160] = "-";
+    if (value.kind != ROAST_VALUE_NONE && isfinite(roast_value_number(value)))
+        put_value(text, sizeof text, value, unit);
+    snprintf(out, size, "%s", text);
+    return strlen(text);
+}
