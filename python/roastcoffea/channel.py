@@ -10,6 +10,7 @@ import os
 import struct
 import threading
 from pathlib import Path
+from typing import Any
 
 from roastcoffea import _core
 
@@ -74,11 +75,12 @@ def _append(directory: Path, data: bytes) -> None:
 
 def _log_event(topic: str, data: bytes) -> None:
     """From the thread of a task by its own worker; from elsewhere (a flush) by any of this process."""
-    from distributed.worker import Worker, thread_state
+    from distributed import worker as module
 
-    worker = getattr(thread_state, "execution_state", {}).get("worker")
+    task: Any = vars(module)["thread_state"]
+    worker = getattr(task, "execution_state", {}).get("worker")
     if worker is None:
-        worker = next(iter(Worker._instances), None)
+        worker = next(iter(module.Worker._instances), None)
     if worker is None:
         raise ValueError("there is no Dask worker in this process")
     worker.log_event(topic, {"roastcoffea": data})

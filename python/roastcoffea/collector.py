@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -38,7 +39,7 @@ class MetricsCollector:
     processor_instance
         The processor; may be left out, as it is taken from the Runner's call.
     output_dir
-        Where the measurement is saved when the context ends.
+        Where measurements are to be saved. This version cannot save them yet, and says so in a warning.
     """
 
     def __init__(
@@ -55,6 +56,11 @@ class MetricsCollector:
         self.worker_tracking_interval = worker_tracking_interval
         self.processor_instance = processor_instance
         self.output_dir = output_dir
+        if output_dir is not None:
+            warnings.warn(
+                "output_dir: measurements cannot be saved yet; what was measured is in .metrics and .run",
+                stacklevel=2,
+            )
         self.metrics_backend = make_backend(client, backend)
         self.backend = backend_name(self.metrics_backend)
         self.aggregator = MetricsAggregator(self.backend)
@@ -95,6 +101,8 @@ class MetricsCollector:
                 self.span_info = self.metrics_backend.create_span(SPAN_NAME)
         except BaseException:
             self._unmark_all()
+            self._ask("worker series", self.metrics_backend.stop_tracking)
+            self._ask("records beside the output", self.metrics_backend.close_channel)
             raise
         self._watch.open()
         self.t_start = time.time()
@@ -111,8 +119,6 @@ class MetricsCollector:
         self._unmark_all()
         self._fetch()
         self._aggregate()
-        if self.output_dir is not None:
-            self._save_on_exit(exc_val)
 
     def _fetch(self) -> None:
         """All that the backend has; a part that cannot be had is a note, never an exception."""

@@ -8,10 +8,10 @@ context without any is seen by the only watch there is.
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any, Protocol
 
 __all__ = ["OUTPUT_KEY", "RunnerCall", "RunnerWatch"]
@@ -87,16 +87,13 @@ def _watchers() -> list[Watcher]:
 
 
 def _install() -> None:
-    """Only where Coffea is loaded: a program that has no Runner yet gets one with an import later, so the
-    import itself is done here if the package is there at all."""
+    """Imports Coffea, if it is there at all: a program may come to its Runner only inside the context."""
     if _patched:
         return
-    if "coffea.processor.executor" not in sys.modules:
-        try:
-            import coffea.processor.executor  # noqa: F401
-        except ImportError:
-            return
-    runner: type = sys.modules["coffea.processor.executor"].Runner
+    try:
+        runner: type = import_module("coffea.processor.executor").Runner
+    except ImportError:
+        return
     for name in _METHODS:
         if callable(runner.__dict__.get(name)):
             _replace(runner, name, _watched)
