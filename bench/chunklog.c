@@ -7,16 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roast/chunklog.h"
+#include "sample_chunks.h"
 
-enum {
-    TREE_ROUNDS = 5,
-    TREE_CHUNKS = 20000,
-    FAN_IN = 20,
-    LOG_CHUNKS = 1000000,
-    CHUNKS_A_FILE = 10,
-    WORKERS = 64
-};
+enum { TREE_ROUNDS = 5, TREE_CHUNKS = 20000, FAN_IN = 20, LOG_CHUNKS = 1000000 };
 
 static roast_error error;
 
@@ -39,116 +32,6 @@ static double ns_since(roast_mono start) {
     return (double)roast_mono_since(start, roast_mono_now());
 }
 
-/* ---- a chunk as a NanoAOD analysis gives it, all kernel readings taken ---- */
-
-static uint64_t random_state;
-
-static int64_t random_between(int64_t low, int64_t high) {
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return low + (int64_t)((random_state >> 33) % (uint64_t)(high - low + 1));
-}
-
-typedef struct chunk_maker {
-    roast_chunk chunk;
-    roast_section sections[3];
-    roast_str branches[2];
-    char file[128], uuid[40], worker[32], host[16], task_key[80];
-} chunk_maker;
-
-static void make_names(chunk_maker *maker, uint64_t index) {
-    uint64_t file = index / CHUNKS_A_FILE, worker = (uint64_t)random_between(0, WORKERS - 1);
-    snprintf(maker->file, sizeof maker->file,
-             "root://eospublic.cern.ch//eos/opendata/cms/nanoaod/TTbar/%08" PRIX64
-             "-7C5B-E811-9D1A.root",
-             file * 2654435761u % 0xffffffffu);
-    snprintf(maker->uuid, sizeof maker->uuid, "%08" PRIx64 "-5c0b-11e8-9717-%012" PRIx64,
-             file * 40503u % 0xffffffffu, file * 2654435761u);
-    snprintf(maker->worker, sizeof maker->worker, "tcp://10.0.%" PRIu64 ".7:%" PRIu64, worker,
-             35000 + worker);
-    snprintf(maker->host, sizeof maker->host, "node%03" PRIu64, worker);
-    snprintf(maker->task_key, sizeof maker->task_key,
-             "TTbarProcessor-%08" PRIx64 "%08" PRIx64 "%08" PRIx64 "%08" PRIx64,
-             (uint64_t)random_between(0, INT32_MAX), (uint64_t)random_between(0, INT32_MAX),
-             (uint64_t)random_between(0, INT32_MAX), (uint64_t)random_between(0, INT32_MAX));
-    roast_chunk *chunk = &maker->chunk;
-    chunk->token = UINT64_C(0x9e3779b97f4a7c15) * (worker + 1);
-    chunk->pid = (int64_t)(20000 + worker);
-    chunk->host = roast_str_of(maker->host);
-    chunk->worker = roast_str_of(maker->worker);
-    chunk->dataset = roast_str_of(file % 2 == 0 ? "TTbar_semileptonic_2018" : "WJets_2018");
-    chunk->file = roast_str_of(maker->file);
-    chunk->uuid = roast_str_of(maker->uuid);
-    chunk->treename = roast_str_of("Events");
-    chunk->task_key = roast_str_of(maker->task_key);
-}
-
-static void make_numbers(roast_chunk *chunk, uint64_t index) {
-    chunk->have = (UINT64_C(1) << ROAST_CHUNK_FIELD_COUNT) - 1;
-    chunk->seq = index / WORKERS + 1;
-    chunk->start_us = INT64_C(1790000000000000) + (int64_t)index * 15625 + random_between(0, 9999);
-    chunk->duration_ns = random_between(400000000, 4000000000);
-    chunk->num_events = random_between(90000, 110000);
-    chunk->entry_start = (int64_t)(index % CHUNKS_A_FILE) * 100000;
-    chunk->entry_stop = chunk->entry_start + chunk->num_events;
-    chunk->rss_before = random_between(100000, 400000) * 4096;
-    chunk->rss_after = chunk->rss_before + random_between(-2000, 20000) * 4096;
-    chunk->rss_peak = chunk->rss_after + random_between(0, 60000) * 4096;
-    /* getrusage tells microseconds. */
-    chunk->cpu_user_ns = (chunk->duration_ns - random_between(10000000, 300000000)) / 1000 * 1000;
-    chunk->cpu_system_ns = random_between(1000, 100000) * 1000;
-    chunk->runqueue_wait_ns = random_between(10000, 5000000);
-    chunk->io_wait_ns = 0;
-    chunk->minor_faults = random_between(500, 40000);
-    chunk->major_faults = 0;
-    chunk->voluntary_switches = random_between(10, 400);
-    chunk->involuntary_switches = random_between(0, 200);
-    chunk->before_process_ns = random_between(20000000, 900000000);
-    chunk->bytes_read = random_between(1000000, 40000000);
-    chunk->read_requests = random_between(4, 60);
-    chunk->metadata_bytes = random_between(100000, 900000);
-    chunk->accessed_bytes = random_between(900000, 30000000);
-    chunk->accessed_uncompressed_bytes = chunk->accessed_bytes * 3;
-    chunk->os_read_bytes = chunk->bytes_read + random_between(0, 4000);
-    chunk->os_read_calls = random_between(20, 300);
-    chunk->os_write_bytes = 0;
-    chunk->os_write_calls = 0;
-    chunk->storage_read_bytes = random_between(0, 9000) * 4096;
-    chunk->storage_write_bytes = 0;
-    chunk->thread = random_between(20000, 30000);
-    chunk->dropped_sections = 0;
-}
-
-static void make_tails(chunk_maker *maker) {
-    static const char *const names[] = {"selection", "corrections", "fill_histograms"};
-    roast_chunk *chunk = &maker->chunk;
-    int64_t start = random_between(2000, 90000);
-    for (int i = 0; i < 3; i++) {
-        int64_t value = chunk->duration_ns / 4 + random_between(-9000000, 9000000);
-        maker->sections[i] = (roast_section){.name = roast_str_of(names[i]),
-                                             .kind = ROAST_SECTION_TIME,
-                                             .parent = -1,
-                                             .count = 1,
-                                             .start_ns = start,
-                                             .value = value};
-        start += value + random_between(1000, 60000);
-    }
-    maker->branches[0] = roast_str_of("Jet_pt");
-    maker->branches[1] = roast_str_of("Muon_pt");
-    chunk->sections = maker->sections;
-    chunk->n_sections = 3;
-    chunk->branches = maker->branches;
-    chunk->n_branches = 2;
-    chunk->has_branches = true;
-}
-
-static void make_chunk(chunk_maker *maker, uint64_t index) {
-    random_state = index * 2 + 1;
-    maker->chunk = (roast_chunk){0};
-    make_names(maker, index);
-    make_numbers(&maker->chunk, index);
-    make_tails(maker);
-}
-
 /* ---- packed logs ---- */
 
 typedef struct packed {
@@ -157,13 +40,9 @@ typedef struct packed {
 } packed;
 
 static packed encode(const roast_chunklog *log) {
-    roast_sink *sink;
-    must(roast_sink_new_memory(&sink, &error));
-    must(roast_chunklog_encode(log, sink, &error));
-    roast_str bytes = roast_sink_memory(sink);
-    packed result = {must_have(malloc(bytes.len)), bytes.len};
-    memcpy(result.data, bytes.data, bytes.len);
-    roast_sink_free(sink);
+    size_t size = roast_chunklog_packed_size(log);
+    packed result = {must_have(malloc(size)), size};
+    roast_chunklog_pack(log, result.data);
     return result;
 }
 
@@ -211,15 +90,15 @@ static void encode_all(roast_chunklog **logs, size_t count, packed *out, tree_co
 }
 
 static void make_leaves(packed *out, tree_cost *cost) {
-    chunk_maker makers[FAN_IN];
+    sample_chunk samples[FAN_IN];
     roast_chunklog *logs[FAN_IN];
     for (size_t first = 0; first < TREE_CHUNKS; first += FAN_IN) {
         for (size_t i = 0; i < FAN_IN; i++)
-            make_chunk(&makers[i], first + i);
+            sample_chunk_make(&samples[i], first + i);
         roast_mono start = roast_mono_now();
         for (size_t i = 0; i < FAN_IN; i++) {
             must(roast_chunklog_new(&logs[i], &error));
-            must(roast_chunklog_append(logs[i], &makers[i].chunk, &error));
+            must(roast_chunklog_append(logs[i], &samples[i].chunk, &error));
         }
         cost->append_ns += ns_since(start);
         encode_all(logs, FAN_IN, out + first, cost);
@@ -290,13 +169,13 @@ static void measure_tree(void) {
 
 static roast_chunklog *measure_append(void) {
     roast_chunklog *log;
-    chunk_maker maker;
+    sample_chunk sample;
     double ns = 0;
     must(roast_chunklog_new(&log, &error));
     for (size_t first = 0; first < LOG_CHUNKS; first++) {
-        make_chunk(&maker, first);
+        sample_chunk_make(&sample, first);
         roast_mono start = roast_mono_now();
-        must(roast_chunklog_append(log, &maker.chunk, &error));
+        must(roast_chunklog_append(log, &sample.chunk, &error));
         ns += ns_since(start);
     }
     printf("  \"append_ns\": %.1f,\n", ns / LOG_CHUNKS);
@@ -331,10 +210,11 @@ static void measure_reading(const roast_chunklog *log) {
         sum += chunk.duration_ns;
     double iterate_ns = ns_since(start);
     enum { GETS = 200000 };
-    random_state = 1;
+    uint64_t random = 1;
     start = roast_mono_now();
     for (int i = 0; i < GETS; i++) {
-        must(roast_chunklog_get(log, (uint64_t)random_between(0, LOG_CHUNKS - 1), &chunk, &error));
+        must(roast_chunklog_get(log, (uint64_t)sample_random(&random, 0, LOG_CHUNKS - 1), &chunk,
+                                &error));
         sum += chunk.duration_ns;
     }
     double get_ns = ns_since(start);

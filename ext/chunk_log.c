@@ -23,12 +23,10 @@ static ext_state *state_of(PyObject *op) {
 /* ---- making ---- */
 
 static log_object *new_log(ext_state *state, log_core *core) {
-    PyObject *args = PyTuple_New(0);
-    PyObject *self = args != NULL ? PyList_Type.tp_new(state->type_chunk_log, args, NULL) : NULL;
-    Py_XDECREF(args);
-    if (self == NULL)
+    /* An empty list is all zero. */
+    log_object *log = (log_object *)state->type_chunk_log->tp_alloc(state->type_chunk_log, 0);
+    if (log == NULL)
         return NULL;
-    log_object *log = (log_object *)self;
     log->core = core;
     if (core != NULL) {
         core->refs++;
@@ -54,10 +52,34 @@ static PyObject *empty_log(ext_state *state) {
     return ext_chunk_log_new(state, log);
 }
 
+/* A log from its packed form. NULL with an exception set. */
+static roast_chunklog *unpack(PyObject *data) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) != 0)
+        return NULL;
+    roast_chunklog *log = NULL;
+    roast_error err;
+    roast_status status = roast_chunklog_decode(view.buf, (size_t)view.len, &log, &err);
+    PyBuffer_Release(&view);
+    return status == ROAST_OK ? log : (roast_chunklog *)ext_raise(&err);
+}
+
+static PyObject *unpacked_log(ext_state *state, PyObject *data) {
+    roast_chunklog *log = unpack(data);
+    return log != NULL ? ext_chunk_log_new(state, log) : NULL;
+}
+
+PyObject *ext_unpack_chunk_log(PyObject *module, PyObject *data) {
+    return unpacked_log(ext_state_of_module(module), data);
+}
+
+/* pickle calls it with the packed form, and __init__ not at all. */
 static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    (void)args;
     (void)kwargs;
-    return empty_log(ext_state_of_final(type));
+    ext_state *state = ext_state_of_final(type);
+    if (PyTuple_GET_SIZE(args) == 1 && PyBytes_CheckExact(PyTuple_GET_ITEM(args, 0)))
+        return unpacked_log(state, PyTuple_GET_ITEM(args, 0));
+    return empty_log(state);
 }
 
 static void drop_core(log_object *self) {
@@ -203,9 +225,11 @@ int ext_chunk_log_merge(ext_state *state, PyObject *op, const roast_chunklog *fr
 static PyObject *add_packed(ext_state *state, log_object *a, log_object *b) {
     roast_chunklog *sum;
     roast_error err;
-    if (roast_chunklog_copy(a->core->log, &sum, &err) != ROAST_OK)
+    if (roast_chunklog_new(&sum, &err) != ROAST_OK)
         return ext_raise(&err);
-    if (roast_chunklog_merge(sum, b->core->log, false, NULL, &err) != ROAST_OK) {
+    /* Not a copy of the first: a log that is merged into has room for what a reduction adds next. */
+    if (roast_chunklog_merge(sum, a->core->log, false, NULL, &err) != ROAST_OK ||
+        roast_chunklog_merge(sum, b->core->log, false, NULL, &err) != ROAST_OK) {
         roast_chunklog_free(sum);
         return ext_raise(&err);
     }
@@ -412,8 +436,15 @@ static PyObject *log_copy(PyObject *op, PyObject *unused) {
     return packed != NULL ? ext_chunk_log_new(state, packed) : NULL;
 }
 
-static PyObject *log_reduce(PyObject *op, PyObject *unused) {
-    (void)unused;
+/* (callable, arguments), which are stolen. */
+static PyObject *reduced(PyObject *callable, PyObject *args) {
+    PyObject *result = args != NULL ? PyTuple_Pack(2, callable, args) : NULL;
+    Py_XDECREF(args);
+    return result;
+}
+
+/* From protocol 2 on pickle has an opcode for cls.__new__(cls, data), without a word about how. */
+static PyObject *reduce(PyObject *op, long protocol) {
     ext_state *state = state_of(op);
     roast_chunklog *owned;
     const roast_chunklog *log = ext_packed_view(state, op, &owned);
@@ -425,34 +456,23 @@ static PyObject *log_reduce(PyObject *op, PyObject *unused) {
         PyObject *items = PySequence_List(op);
         return items == NULL ? NULL : Py_BuildValue("(O(N))", &PyList_Type, items);
     }
-    PyObject *data = ext_packed_bytes(log);
+    PyObject *type = (PyObject *)Py_TYPE(op), *data = ext_packed_bytes(log), *result = NULL;
     roast_chunklog_free(owned);
-    PyObject *unpack = NULL;
     if (data != NULL)
-        unpack = PyObject_GetAttrString(PyType_GetModule(Py_TYPE(op)), "_unpack_chunk_log");
-    if (unpack == NULL) {
-        Py_XDECREF(data);
-        return NULL;
-    }
-    return Py_BuildValue("(N(N))", unpack, data);
+        result = protocol >= 2 ? reduced(state->newobj, PyTuple_Pack(2, type, data))
+                               : reduced(type, PyTuple_Pack(1, data));
+    Py_XDECREF(data);
+    return result;
+}
+
+static PyObject *log_reduce(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return reduce(op, 0);
 }
 
 static PyObject *log_reduce_ex(PyObject *op, PyObject *protocol) {
-    (void)protocol;
-    return log_reduce(op, NULL);
-}
-
-PyObject *ext_unpack_chunk_log(PyObject *module, PyObject *data) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) != 0)
-        return NULL;
-    roast_chunklog *log = NULL;
-    roast_error err;
-    roast_status status = roast_chunklog_decode(view.buf, (size_t)view.len, &log, &err);
-    PyBuffer_Release(&view);
-    if (status != ROAST_OK)
-        return ext_raise(&err);
-    return ext_chunk_log_new(ext_state_of_module(module), log);
+    long version = PyLong_AsLong(protocol);
+    return version == -1 && PyErr_Occurred() ? NULL : reduce(op, version);
 }
 
 static PyObject *log_to_bytes(PyObject *op, PyObject *unused) {
@@ -509,10 +529,14 @@ static int log_init(PyObject *op, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"", NULL};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:ChunkLog", keywords, &items))
         return -1;
-    PyObject *list = items != NULL ? PySequence_List(items) : PyList_New(0);
-    ext_state *state = state_of(op);
-    roast_chunklog *packed = list != NULL ? pack_list(state, list) : NULL;
-    Py_XDECREF(list);
+    roast_chunklog *packed = NULL;
+    if (items != NULL && PyBytes_CheckExact(items)) {
+        packed = unpack(items);
+    } else {
+        PyObject *list = items != NULL ? PySequence_List(items) : PyList_New(0);
+        packed = list != NULL ? pack_list(state_of(op), list) : NULL;
+        Py_XDECREF(list);
+    }
     log_core *core = packed != NULL ? log_core_new(packed) : NULL;
     if (core == NULL)
         return -1;
@@ -571,7 +595,8 @@ static PyMethodDef log_methods[] = {
 
 static PyType_Slot log_slots[] = {
     {Py_tp_doc, (void *)"ChunkLog(chunks=(), /)\n--\n\n"
-                        "A list of chunks that is packed while it travels and while nobody looks."},
+                        "A list of chunks that is packed while it travels and while nobody looks. "
+                        "`chunks` may also be the bytes of a packed log."},
     {Py_tp_new, log_new},
     {Py_tp_init, log_init},
     {Py_tp_dealloc, log_dealloc},
@@ -599,5 +624,5 @@ static PyType_Slot log_slots[] = {
 };
 
 PyType_Spec ext_spec_chunk_log = {
-    "roastcoffea._core.ChunkLog", sizeof(log_object), 0,
+    "roastcoffea.ChunkLog", sizeof(log_object), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, log_slots};

@@ -41,8 +41,9 @@ int ext_chunk_log_merge(ext_state *state, PyObject *chunk_log, const roast_chunk
 /* The packed form. NULL with an exception set. */
 PyObject *ext_packed_bytes(const roast_chunklog *log);
 
-/* Functions of the module. */
+/* A ChunkLog from its packed form. NULL with an exception set. */
 PyObject *ext_unpack_chunk_log(PyObject *module, PyObject *data);
+/* A function of the module. */
 PyObject *ext_unpack_record(PyObject *module, PyObject *data);
 
 /* ---- record_values.c ---- */

@@ -18,7 +18,6 @@
     (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef module_methods[] = {
-    {"_unpack_chunk_log", ext_unpack_chunk_log, METH_O, NULL},
     {"_unpack_record", ext_unpack_record, METH_O, NULL},
     {"_fail_allocations", ext_fail_allocations, METH_O, NULL},
     {"catalogue", ext_catalogue, METH_NOARGS,
@@ -117,9 +116,10 @@ static int import_helpers(ext_state *state) {
     state->json_loads = imported("json", "loads");
     state->pickle_dumps = imported("pickle", "dumps");
     state->pickle_loads = imported("pickle", "loads");
+    state->newobj = imported("copyreg", "__newobj__");
     return state->host != NULL && state->mutable_mapping != NULL && state->json_dumps != NULL &&
                    state->json_loads != NULL && state->pickle_dumps != NULL &&
-                   state->pickle_loads != NULL
+                   state->pickle_loads != NULL && state->newobj != NULL
                ? 0
                : -1;
 }
@@ -156,6 +156,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->json_loads);
     Py_VISIT(state->pickle_dumps);
     Py_VISIT(state->pickle_loads);
+    Py_VISIT(state->newobj);
     return 0;
 }
 
@@ -172,6 +173,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->json_loads);
     Py_CLEAR(state->pickle_dumps);
     Py_CLEAR(state->pickle_loads);
+    Py_CLEAR(state->newobj);
     Py_CLEAR(state->host);
     return 0;
 }

@@ -259,17 +259,9 @@ int ext_append_item(ext_state *state, roast_chunklog *log, PyObject *item) {
 }
 
 PyObject *ext_packed_bytes(const roast_chunklog *log) {
-    roast_sink *sink = NULL;
-    roast_error err;
-    PyObject *data = NULL;
-    if (roast_sink_new_memory(&sink, &err) == ROAST_OK &&
-        roast_chunklog_encode(log, sink, &err) == ROAST_OK) {
-        roast_str bytes = roast_sink_memory(sink);
-        data = PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
-    } else {
-        ext_raise(&err);
-    }
-    roast_sink_free(sink);
+    PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)roast_chunklog_packed_size(log));
+    if (data != NULL)
+        roast_chunklog_pack(log, PyBytes_AS_STRING(data));
     return data;
 }
 

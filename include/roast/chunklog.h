@@ -1,6 +1,6 @@
 /* The chunk log: one record for each chunk that was processed, and what hangs on it.
  *
- * A log stays packed, in memory as on the wire (docs/format/chunk-log.md): strings, branch sets and
+ * A log stays packed, in memory as on the wire (docs/format/chunk-log.md): files, branch sets and
  * section layouts are kept once a log, a chunk is one row of varints. Merging two logs translates
  * the few references at the front of a row and copies the rest.
  *
@@ -26,30 +26,33 @@ typedef struct roast_chunklog roast_chunklog;
  * itself).
  *
  *   U  as it is
+ *   E  as the difference to the beginning of 2020
  *   T  in microseconds, and what is left: the kernel often counts in them
  *   P  in pages of 4096 bytes, and what is left
+ *   M  in multiples of num_events, and what is left: chunks of a file are of one size
  *   S  as the difference to the sum of the other field and num_events
+ *   D  as the difference to the pid
  *   Q  as the difference to the other field in pages of 4096 bytes, and what is left
  *
  * Nothing is rounded. The order is the wire order: append only. */
 #define ROAST_CHUNK_FIELDS(X)                                                                      \
-    X(start_us, U, start_us)       /* UTC, microseconds since 1970 */                              \
+    X(start_us, E, start_us)       /* UTC, microseconds since 1970 */                              \
     X(duration_ns, U, duration_ns) /* process() entry to return, monotonic clock */                \
     X(num_events, U, num_events)                                                                   \
-    X(entry_start, U, entry_start)                                                                 \
+    X(entry_start, M, entry_start)                                                                 \
     X(entry_stop, S, entry_start)                                                                  \
     X(rss_before, P, rss_before) /* bytes */                                                       \
     X(rss_after, Q, rss_before)                                                                    \
     X(rss_peak, Q, rss_after)                                                                      \
     X(cpu_user_ns, T, cpu_user_ns) /* of the thread */                                             \
     X(cpu_system_ns, T, cpu_system_ns)                                                             \
-    X(runqueue_wait_ns, U, runqueue_wait_ns)                                                       \
+    X(runqueue_wait_ns, T, runqueue_wait_ns)                                                       \
     X(io_wait_ns, T, io_wait_ns)                                                                   \
     X(minor_faults, U, minor_faults)                                                               \
     X(major_faults, U, major_faults)                                                               \
     X(voluntary_switches, U, voluntary_switches)                                                   \
     X(involuntary_switches, U, involuntary_switches)                                               \
-    X(before_process_ns, U, before_process_ns) /* task start to process() entry */                 \
+    X(before_process_ns, T, before_process_ns) /* task start to process() entry */                 \
     X(bytes_read, U, bytes_read)               /* requested from the file, opening included */     \
     X(read_requests, U, read_requests)                                                             \
     X(metadata_bytes, U, metadata_bytes) /* of bytes_read, before process() was entered */         \
@@ -61,7 +64,7 @@ typedef struct roast_chunklog roast_chunklog;
     X(os_write_calls, U, os_write_calls)                                                           \
     X(storage_read_bytes, P, storage_read_bytes) /* of these, what came from a disk */             \
     X(storage_write_bytes, P, storage_write_bytes)                                                 \
-    X(thread, U, thread)                     /* the kernel's id of the thread */                   \
+    X(thread, D, thread)                     /* the kernel's id of the thread */                   \
     X(dropped_sections, U, dropped_sections) /* not kept: there were too many */                   \
     X(faults, U, faults) /* measurements of ours that failed since the last chunk */
 
@@ -170,7 +173,7 @@ roast_status roast_chunklog_new(roast_chunklog **out, roast_error *err);
 void roast_chunklog_free(roast_chunklog *log);
 roast_status roast_chunklog_copy(const roast_chunklog *log, roast_chunklog **out, roast_error *err);
 uint64_t roast_chunklog_count(const roast_chunklog *log);
-/* Bytes of memory that the log holds, and bytes of its packed form (an upper bound). */
+/* Bytes of memory that the log holds, and bytes of its packed form (an upper bound, at once). */
 size_t roast_chunklog_memory(const roast_chunklog *log);
 size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 
@@ -197,6 +200,10 @@ roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunkl
                                         roast_error *err);
 
 /* ---- packed ---- */
+/* Bytes of the packed form, exactly, and the packed form itself, to so many bytes at `out`. */
+size_t roast_chunklog_packed_size(const roast_chunklog *log);
+void roast_chunklog_pack(const roast_chunklog *log, void *out);
+/* The same to a sink. */
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err);
 /* Checks everything before it answers: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a
  * buffer of a newer version. The buffer is copied. */

@@ -2,6 +2,7 @@
 
 from roastcoffea._core import (
     BaseInstrumentationContext,
+    ChunkLog,
     __version__,
     track_bytes,
     track_memory,
@@ -15,6 +16,7 @@ track_section = track_time
 
 __all__ = [
     "BaseInstrumentationContext",
+    "ChunkLog",
     "MetricsCollector",
     "__version__",
     "register_backend",

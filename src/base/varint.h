@@ -36,6 +36,11 @@ static inline uint8_t *roast_put_zigzag(uint8_t *at, int64_t value) {
 static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     const uint8_t *p = *at;
     uint64_t result = 0;
+    if (p < end && *p < 0x80) { /* most of them */
+        *value = *p;
+        *at = p + 1;
+        return true;
+    }
     for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
         uint8_t byte = *p++;
         if (shift == 63 && byte > 1)

@@ -1,7 +1,7 @@
-/* What a chunk log keeps once: strings, origins, files, branch sets, layouts, file sizes. */
+/* What a chunk log keeps once: origins, files, branch sets, layouts, contexts, file sizes. */
 #include "model/chunklog_internal.h"
 
-#include "base/varint.h"
+/* ---- texts ---- */
 
 roast_str roast_text_cut(roast_str text) {
     if (text.len <= ROAST_MAX_TEXT)
@@ -11,6 +11,23 @@ roast_str roast_text_cut(roast_str text) {
     while (len > ROAST_MAX_TEXT - 3 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
         len--;
     return (roast_str){text.data, len};
+}
+
+uint8_t *roast_put_text(uint8_t *at, roast_str text) {
+    at = roast_put_varint(at, text.len);
+    if (text.len > 0)
+        memcpy(at, text.data, text.len);
+    return at + text.len;
+}
+
+uint8_t *roast_put_label(uint8_t *at, roast_str text) {
+    if (text.data == NULL) {
+        *at++ = 0;
+        return at;
+    }
+    at = roast_put_varint(at, text.len + 1);
+    memcpy(at, text.data, text.len);
+    return at + text.len;
 }
 
 uint8_t *roast_put_known(uint8_t *at, int64_t value) {
@@ -34,215 +51,8 @@ roast_status roast_entry_begin(roast_chunklog *log, size_t room, uint8_t **at) {
     return ROAST_OK;
 }
 
-roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const uint8_t *end,
-                             uint32_t *ref) {
-    const uint8_t *start = log->scratch.data;
-    log->scratch.data[0] = (uint8_t)kind;
-    uint32_t id;
-    ROAST_TRY(roast_intern_add(&log->entries,
-                               (roast_str){(const char *)start, (size_t)(end - start)}, &id));
-    *ref = id + 1;
-    return ROAST_OK;
-}
-
-roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref) {
-    *ref = 0;
-    if (text.data == NULL)
-        return ROAST_OK;
-    text = roast_text_cut(text);
-    uint8_t *at;
-    ROAST_TRY(roast_entry_begin(log, text.len, &at));
-    memcpy(at, text.data, text.len);
-    return roast_entry_end(log, ROAST_ENTRY_STRING, at + text.len, ref);
-}
-
-roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
-                              roast_str treename, uint32_t *ref) {
-    *ref = 0;
-    if (name.data == NULL && uuid.data == NULL && treename.data == NULL)
-        return ROAST_OK;
-    uint32_t name_ref, uuid_ref, treename_ref;
-    ROAST_TRY(roast_entry_string(log, name, &name_ref));
-    ROAST_TRY(roast_entry_string(log, uuid, &uuid_ref));
-    ROAST_TRY(roast_entry_string(log, treename, &treename_ref));
-    uint8_t *at;
-    ROAST_TRY(roast_entry_begin(log, 3 * ROAST_REF_MAX, &at));
-    at = roast_put_varint(at, name_ref);
-    at = roast_put_varint(at, uuid_ref);
-    at = roast_put_varint(at, treename_ref);
-    return roast_entry_end(log, ROAST_ENTRY_FILE, at, ref);
-}
-
-/* ---- reading ---- */
-
-roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref) {
-    roast_context context = {0};
-    roast_str payload = roast_entry_payload(log, ref);
-    const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
-    uint32_t *const refs[] = {&context.dataset, &context.task, &context.branches, &context.reads,
-                              &context.layout};
-    roast_get_varint(&at, end, &context.flags);
-    roast_get_varint(&at, end, &context.have);
-    roast_get_varint(&at, end, &context.present);
-    for (size_t i = 0; i < sizeof refs / sizeof *refs; i++) {
-        uint64_t raw = 0;
-        roast_get_varint(&at, end, &raw);
-        *refs[i] = (uint32_t)raw;
-    }
-    return context;
-}
-
-/* ---- walking a payload, reference by reference ---- */
-
-/* Called for each reference of a payload; what it returns takes the reference's place in a
- * translation. UINT32_MAX: refused. */
-typedef uint32_t (*visit_ref)(void *context, uint32_t ref, roast_entry_kind kind);
-
-typedef struct walker {
-    const uint8_t *at, *end;
-    uint8_t *out; /* NULL: only look */
-    visit_ref visit;
-    void *context;
-} walker;
-
-static bool walk_number(walker *w, uint64_t limit, uint64_t *value) {
-    if (!roast_get_varint(&w->at, w->end, value) || *value > limit)
-        return false;
-    if (w->out != NULL)
-        w->out = roast_put_varint(w->out, *value);
-    return true;
-}
-
-static bool walk_ref(walker *w, roast_entry_kind kind, bool may_be_none) {
-    uint64_t ref;
-    if (!roast_get_varint(&w->at, w->end, &ref) || ref > UINT32_MAX - 1)
-        return false;
-    if (ref == 0 ? !may_be_none : (ref = w->visit(w->context, (uint32_t)ref, kind)) == UINT32_MAX)
-        return false;
-    if (w->out != NULL)
-        w->out = roast_put_varint(w->out, ref);
-    return true;
-}
-
-static bool walk_origin(walker *w) {
-    uint64_t pid;
-    if (w->end - w->at < ROAST_TOKEN_BYTES)
-        return false;
-    if (w->out != NULL) {
-        memcpy(w->out, w->at, ROAST_TOKEN_BYTES);
-        w->out += ROAST_TOKEN_BYTES;
-    }
-    w->at += ROAST_TOKEN_BYTES;
-    return walk_number(w, INT64_MAX, &pid) && walk_ref(w, ROAST_ENTRY_STRING, true) &&
-           walk_ref(w, ROAST_ENTRY_STRING, true);
-}
-
-static bool walk_file(walker *w) {
-    return walk_ref(w, ROAST_ENTRY_STRING, true) && walk_ref(w, ROAST_ENTRY_STRING, true) &&
-           walk_ref(w, ROAST_ENTRY_STRING, true);
-}
-
-static bool walk_branches(walker *w) {
-    uint64_t n;
-    if (!walk_number(w, ROAST_MAX_BRANCHES, &n))
-        return false;
-    for (uint64_t i = 0; i < n; i++)
-        if (!walk_ref(w, ROAST_ENTRY_STRING, false))
-            return false;
-    return true;
-}
-
-static bool walk_layout(walker *w) {
-    uint64_t n, kind, parent;
-    if (!walk_number(w, ROAST_MAX_SECTIONS, &n))
-        return false;
-    for (uint64_t i = 0; i < n; i++) {
-        if (!walk_ref(w, ROAST_ENTRY_STRING, false) ||
-            !walk_number(w, ROAST_LAYOUT_FOLDED + ROAST_SECTION_KINDS - 1, &kind) ||
-            (kind & (ROAST_LAYOUT_FOLDED - 1)) >= ROAST_SECTION_KINDS ||
-            !walk_number(w, i, &parent)) /* parent + 1 <= i */
-            return false;
-    }
-    return true;
-}
-
-static bool walk_context(walker *w) {
-    uint64_t flags, have, present;
-    return walk_number(w, ROAST_ROW_FLAGS, &flags) &&
-           walk_number(w, ROAST_CHUNK_ALL_FIELDS, &have) &&
-           walk_number(w, ROAST_CHUNK_ALL_FIELDS, &present) && (present & ~have) == 0 &&
-           walk_ref(w, ROAST_ENTRY_STRING, true) && walk_ref(w, ROAST_ENTRY_STRING, true) &&
-           walk_ref(w, ROAST_ENTRY_BRANCHES, true) && walk_ref(w, ROAST_ENTRY_BRANCHES, true) &&
-           walk_ref(w, ROAST_ENTRY_LAYOUT, true);
-}
-
-static bool walk_filemeta(walker *w) {
-    uint64_t n, value;
-    if (!walk_ref(w, ROAST_ENTRY_FILE, false))
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!walk_number(w, ROAST_KNOWN_MAX, &value))
-            return false;
-    if (!walk_number(w, ROAST_MAX_BRANCHES, &n))
-        return false;
-    for (uint64_t i = 0; i < n; i++)
-        if (!walk_ref(w, ROAST_ENTRY_STRING, false) || !walk_number(w, ROAST_KNOWN_MAX, &value) ||
-            !walk_number(w, ROAST_KNOWN_MAX, &value))
-            return false;
-    return true;
-}
-
-static bool walk_payload(walker *w, roast_entry_kind kind) {
-    switch (kind) {
-    case ROAST_ENTRY_ORIGIN:
-        return walk_origin(w);
-    case ROAST_ENTRY_FILE:
-        return walk_file(w);
-    case ROAST_ENTRY_BRANCHES:
-        return walk_branches(w);
-    case ROAST_ENTRY_LAYOUT:
-        return walk_layout(w);
-    case ROAST_ENTRY_CONTEXT:
-        return walk_context(w);
-    case ROAST_ENTRY_FILEMETA:
-        return walk_filemeta(w);
-    default:
-        return false;
-    }
-}
-
-struct check {
-    const roast_chunklog *log;
-    uint32_t id;
-};
-
-static uint32_t check_ref(void *context, uint32_t ref, roast_entry_kind kind) {
-    const struct check *check = context;
-    /* Only entries before this one: so no entry can lead back to itself. */
-    if (ref > check->id || roast_entry_kind_of(check->log, ref) != kind)
-        return UINT32_MAX;
-    return ref;
-}
-
-bool roast_entry_valid(const roast_chunklog *log, uint32_t id) {
-    roast_str entry = roast_intern_get(&log->entries, id);
-    roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
-    if (kind == ROAST_ENTRY_STRING)
-        return entry.len - 1 <= ROAST_MAX_TEXT;
-    struct check check = {log, id};
-    walker w = {(const uint8_t *)entry.data + 1, (const uint8_t *)entry.data + entry.len, NULL,
-                check_ref, &check};
-    return walk_payload(&w, kind) && w.at == w.end;
-}
-
-static uint32_t translate_ref(void *context, uint32_t ref, roast_entry_kind kind) {
-    (void)kind;
-    const uint32_t *map = context;
-    return map[ref - 1];
-}
-
 /* Entries that came together into one log mostly stand together in another one too: a look at the
- * neighbour of the last one found spares two hashes of three. */
+ * neighbour of the last one found spares most of the hashes. */
 static roast_status add_near(roast_chunklog *log, roast_str entry, uint32_t last, uint32_t *ref) {
     if (last < log->entries.count &&
         roast_str_equal(roast_intern_get(&log->entries, last), entry)) {
@@ -255,23 +65,266 @@ static roast_status add_near(roast_chunklog *log, roast_str entry, uint32_t last
     return ROAST_OK;
 }
 
+/* What was put together in the scratch buffer, up to `end`. */
+static roast_str scratch_entry(roast_chunklog *log, roast_entry_kind kind, const uint8_t *end) {
+    log->scratch.data[0] = (uint8_t)kind;
+    return (roast_str){(const char *)log->scratch.data, (size_t)(end - log->scratch.data)};
+}
+
+roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const uint8_t *end,
+                             uint32_t *ref) {
+    uint32_t id;
+    ROAST_TRY(roast_intern_add(&log->entries, scratch_entry(log, kind, end), &id));
+    *ref = id + 1;
+    return ROAST_OK;
+}
+
+roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref) {
+    text = roast_text_cut(text);
+    uint8_t *at;
+    ROAST_TRY(roast_entry_begin(log, text.len, &at));
+    if (text.len > 0)
+        memcpy(at, text.data, text.len);
+    return roast_entry_end(log, ROAST_ENTRY_STRING, at + text.len, ref);
+}
+
+roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
+                              roast_str treename, uint32_t *ref) {
+    *ref = 0;
+    if (name.data == NULL && uuid.data == NULL && treename.data == NULL)
+        return ROAST_OK;
+    name = roast_text_cut(name);
+    uuid = roast_text_cut(uuid);
+    treename = roast_text_cut(treename);
+    uint8_t *at;
+    size_t texts = name.len + uuid.len + treename.len;
+    ROAST_TRY(roast_entry_begin(log, 3 * ROAST_TEXT_LENGTH_MAX + texts, &at));
+    at = roast_put_label(at, name);
+    at = roast_put_label(at, uuid);
+    at = roast_put_label(at, treename);
+    return roast_entry_end(log, ROAST_ENTRY_FILE, at, ref);
+}
+
+/* ---- reading: of entries that are valid, so that nothing can fail ---- */
+
+static uint64_t next_number(const uint8_t **at, const uint8_t *end) {
+    uint64_t value = 0;
+    roast_get_varint(at, end, &value);
+    return value;
+}
+
+roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref) {
+    roast_context context;
+    roast_str payload = roast_entry_payload(log, ref);
+    const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
+    context.branches = (uint32_t)next_number(&at, end);
+    context.reads = (uint32_t)next_number(&at, end);
+    context.layout = (uint32_t)next_number(&at, end);
+    context.flags = next_number(&at, end);
+    context.have = next_number(&at, end);
+    context.present = next_number(&at, end);
+    context.rests = next_number(&at, end);
+    roast_get_label(&at, end, &context.dataset);
+    roast_get_label(&at, end, &context.task);
+    return context;
+}
+
+uint32_t roast_entry_set_size(const roast_chunklog *log, uint32_t ref) {
+    roast_str payload = roast_entry_payload(log, ref);
+    const uint8_t *at = (const uint8_t *)payload.data;
+    return (uint32_t)next_number(&at, at + payload.len);
+}
+
+roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref) {
+    roast_str payload = roast_entry_payload(log, ref);
+    roast_layout layout;
+    layout.items = (const uint8_t *)payload.data;
+    layout.end = layout.items + payload.len;
+    layout.sections = (uint32_t)next_number(&layout.items, layout.end);
+    layout.numbers = (uint32_t)next_number(&layout.items, layout.end);
+    return layout;
+}
+
+void roast_entry_file_labels(const roast_chunklog *log, uint32_t ref, roast_str *name,
+                             roast_str *uuid, roast_str *treename) {
+    roast_str payload = roast_entry_payload(log, ref);
+    const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
+    roast_get_label(&at, end, name);
+    roast_get_label(&at, end, uuid);
+    roast_get_label(&at, end, treename);
+}
+
+/* ---- checking ---- */
+
+/* An entry that is looked through, and the log whose entries before it may be referred to. */
+typedef struct checker {
+    const roast_chunklog *log;
+    uint32_t id;
+    const uint8_t *at, *end;
+} checker;
+
+static bool check_number(checker *c, uint64_t limit, uint64_t *value) {
+    return roast_get_varint(&c->at, c->end, value) && *value <= limit;
+}
+
+static bool check_ref(checker *c, roast_entry_kind kind, bool may_be_none) {
+    uint64_t ref;
+    /* Only entries before this one: so no entry can lead back to itself. */
+    if (!check_number(c, c->id, &ref))
+        return false;
+    return ref == 0 ? may_be_none : roast_entry_kind_of(c->log, (uint32_t)ref) == kind;
+}
+
+static bool check_labels(checker *c, int n) {
+    roast_str text;
+    for (int i = 0; i < n; i++)
+        if (!roast_get_label(&c->at, c->end, &text))
+            return false;
+    return true;
+}
+
+static bool check_origin(checker *c) {
+    uint64_t pid;
+    if (c->end - c->at < ROAST_TOKEN_BYTES)
+        return false;
+    c->at += ROAST_TOKEN_BYTES;
+    return check_number(c, INT64_MAX, &pid) && check_labels(c, 2);
+}
+
+static bool check_branches(checker *c) {
+    uint64_t n;
+    roast_str name;
+    if (!check_number(c, ROAST_MAX_BRANCHES, &n))
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        if (!roast_get_text(&c->at, c->end, &name))
+            return false;
+    return true;
+}
+
+static bool check_layout(checker *c) {
+    uint64_t n, told, numbers = 0, kind, parent;
+    roast_str name;
+    if (!check_number(c, ROAST_MAX_SECTIONS, &n) || !check_number(c, UINT32_MAX, &told))
+        return false;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!check_number(c, ROAST_LAYOUT_FOLDED + ROAST_SECTION_KINDS - 1, &kind) ||
+            (kind & (ROAST_LAYOUT_FOLDED - 1)) >= ROAST_SECTION_KINDS ||
+            !check_number(c, i, &parent) || /* parent + 1 <= i */
+            !roast_get_text(&c->at, c->end, &name))
+            return false;
+        numbers += roast_section_numbers((unsigned)kind);
+    }
+    return numbers == told;
+}
+
+static bool check_context(checker *c) {
+    uint64_t flags, have, present, rests;
+    return check_ref(c, ROAST_ENTRY_BRANCHES, true) && check_ref(c, ROAST_ENTRY_BRANCHES, true) &&
+           check_ref(c, ROAST_ENTRY_LAYOUT, true) && check_number(c, ROAST_ROW_FLAGS, &flags) &&
+           check_number(c, ROAST_CHUNK_ALL_FIELDS, &have) &&
+           check_number(c, ROAST_CHUNK_ALL_FIELDS, &present) && (present & ~have) == 0 &&
+           check_number(c, ROAST_CHUNK_ALL_FIELDS, &rests) &&
+           (rests & ~(present & roast_fields_in_units)) == 0 && check_labels(c, 2);
+}
+
+static bool check_filemeta(checker *c) {
+    uint64_t n, value;
+    if (!check_ref(c, ROAST_ENTRY_FILE, false))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!check_number(c, ROAST_KNOWN_MAX, &value))
+            return false;
+    if (!check_number(c, ROAST_MAX_BRANCHES, &n))
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        if (!check_ref(c, ROAST_ENTRY_STRING, false) || !check_number(c, ROAST_KNOWN_MAX, &value) ||
+            !check_number(c, ROAST_KNOWN_MAX, &value))
+            return false;
+    return true;
+}
+
+static bool check_payload(checker *c, roast_entry_kind kind) {
+    switch (kind) {
+    case ROAST_ENTRY_ORIGIN:
+        return check_origin(c);
+    case ROAST_ENTRY_FILE:
+        return check_labels(c, 3);
+    case ROAST_ENTRY_BRANCHES:
+        return check_branches(c);
+    case ROAST_ENTRY_LAYOUT:
+        return check_layout(c);
+    case ROAST_ENTRY_CONTEXT:
+        return check_context(c);
+    case ROAST_ENTRY_FILEMETA:
+        return check_filemeta(c);
+    default:
+        return false;
+    }
+}
+
+bool roast_entry_valid(const roast_chunklog *log, uint32_t id) {
+    roast_str entry = roast_intern_get(&log->entries, id);
+    roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
+    if (kind == ROAST_ENTRY_STRING)
+        return entry.len - 1 <= ROAST_MAX_TEXT;
+    const uint8_t *payload = (const uint8_t *)entry.data + 1;
+    checker c = {log, id, payload, payload + entry.len - 1};
+    return check_payload(&c, kind) && c.at == c.end;
+}
+
+/* ---- translating ---- */
+
+static uint8_t *move_numbers(uint8_t *to, const uint8_t **at, const uint8_t *end, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++)
+        to = roast_put_varint(to, next_number(at, end));
+    return to;
+}
+
+static uint8_t *move_ref(uint8_t *to, const uint8_t **at, const uint8_t *end, const uint32_t *map) {
+    uint64_t ref = next_number(at, end);
+    return roast_put_varint(to, ref == 0 ? 0 : map[ref - 1]);
+}
+
+/* Its references stand in front. */
+static uint8_t *move_context(uint8_t *to, const uint8_t *at, const uint8_t *end,
+                             const uint32_t *map) {
+    for (int i = 0; i < ROAST_CONTEXT_REFS; i++)
+        to = move_ref(to, &at, end, map);
+    size_t rest = (size_t)(end - at);
+    memcpy(to, at, rest);
+    return to + rest;
+}
+
+static uint8_t *move_filemeta(uint8_t *to, const uint8_t *at, const uint8_t *end,
+                              const uint32_t *map) {
+    to = move_ref(to, &at, end, map);
+    to = move_numbers(to, &at, end, 3);
+    uint64_t n = next_number(&at, end);
+    to = roast_put_varint(to, n);
+    for (uint64_t i = 0; i < n; i++) {
+        to = move_ref(to, &at, end, map);
+        to = move_numbers(to, &at, end, 2);
+    }
+    return to;
+}
+
 roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
                                    uint32_t *map) {
     roast_str entry = roast_intern_get(&from->entries, id);
     roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
     uint32_t last = id > 0 ? map[id - 1] : 0;
-    if (kind == ROAST_ENTRY_STRING)
+    bool is_context = kind == ROAST_ENTRY_CONTEXT;
+    if (!is_context && kind != ROAST_ENTRY_FILEMETA)
         return add_near(into, entry, last, &map[id]);
     /* A reference can grow from one byte to five. */
     if (entry.len > SIZE_MAX / 8)
         return ROAST_ENOMEM;
-    uint8_t *at;
-    ROAST_TRY(roast_entry_begin(into, entry.len * ROAST_REF_MAX, &at));
-    walker w = {(const uint8_t *)entry.data + 1, (const uint8_t *)entry.data + entry.len, at,
-                translate_ref, map};
-    if (!walk_payload(&w, kind))
-        return ROAST_ECORRUPT;
-    into->scratch.data[0] = (uint8_t)kind;
-    size_t len = (size_t)(w.out - into->scratch.data);
-    return add_near(into, (roast_str){(const char *)into->scratch.data, len}, last, &map[id]);
+    uint8_t *to;
+    size_t room =
+        is_context ? entry.len + ROAST_CONTEXT_REFS * ROAST_REF_MAX : entry.len * ROAST_REF_MAX;
+    ROAST_TRY(roast_entry_begin(into, room, &to));
+    const uint8_t *at = (const uint8_t *)entry.data + 1, *end = at + entry.len - 1;
+    to = is_context ? move_context(to, at, end, map) : move_filemeta(to, at, end, map);
+    return add_near(into, scratch_entry(into, kind, to), last, &map[id]);
 }

@@ -1,119 +1,113 @@
 /* How the numbers of a chunk are packed; the list with the letters is ROAST_CHUNK_FIELDS. */
 #include "model/chunklog_internal.h"
 
-#include "base/varint.h"
-
-enum { MICROSECOND = 1000, PAGE_SHIFT = 12, PAGE = 1 << PAGE_SHIFT };
-
-/* A number of units and what is left; its low bit says whether something is left. The quotient must
- * be below 2^63. */
-static uint8_t *put_units(uint8_t *at, uint64_t quotient, uint64_t rest) {
-    at = roast_put_varint(at, quotient << 1 | (rest != 0));
-    return rest != 0 ? roast_put_varint(at, rest) : at;
-}
-
-static bool get_units(const uint8_t **at, const uint8_t *end, uint64_t *quotient, uint64_t *rest) {
-    *rest = 0;
-    if (!roast_get_varint(at, end, quotient))
-        return false;
-    bool left = *quotient & 1;
-    *quotient >>= 1;
-    return !left || roast_get_varint(at, end, rest);
-}
-
 /* Every number goes in as the difference to its base, in two's complement: no value overflows. */
+#define YEAR_2020_US        UINT64_C(1577836800000000)
 #define KNOWN(chunk, name)  ((chunk)->have & ROAST_CHUNK_HAS(name) ? (uint64_t)(chunk)->name : 0)
 #define BASE_U(chunk, near) 0
+#define BASE_E(chunk, near) YEAR_2020_US
 #define BASE_T(chunk, near) 0
 #define BASE_P(chunk, near) 0
+#define BASE_M(chunk, near) 0
 #define BASE_S(chunk, near) (KNOWN(chunk, near) + KNOWN(chunk, num_events))
 #define BASE_Q(chunk, near) KNOWN(chunk, near)
+#define BASE_D(chunk, near) ((chunk)->pid > 0 ? (uint64_t)(chunk)->pid : 0)
 
-static uint8_t *put_U(uint8_t *at, uint64_t value) {
-    return roast_put_varint(at, value);
+/* The difference is a number of units and a rest, which has a number of its own where it is not 0:
+ * the context says where. A letter with a sign has a power of two as its unit. */
+enum { PLAIN = 1, MICROSECOND = 1000, PAGE = 4096 };
+#define UNIT_U(chunk) PLAIN
+#define UNIT_E(chunk) PLAIN
+#define UNIT_T(chunk) MICROSECOND
+#define UNIT_P(chunk) PAGE
+#define UNIT_M(chunk) events_of(chunk)
+#define UNIT_S(chunk) PLAIN
+#define UNIT_Q(chunk) PAGE
+#define UNIT_D(chunk) PLAIN
+
+#define REST_U 0 /* whether there may be one */
+#define REST_E 0
+#define REST_T 1
+#define REST_P 1
+#define REST_M 1
+#define REST_S 0
+#define REST_Q 1
+#define REST_D 0
+
+#define SIGNED_U 0
+#define SIGNED_E 0
+#define SIGNED_T 0
+#define SIGNED_P 0
+#define SIGNED_M 0
+#define SIGNED_S 1
+#define SIGNED_Q 1
+#define SIGNED_D 1
+
+static inline uint64_t events_of(const roast_chunk *chunk) {
+    uint64_t events = KNOWN(chunk, num_events);
+    return events > 0 ? events : PLAIN;
 }
 
-static uint8_t *put_T(uint8_t *at, uint64_t value) {
-    return put_units(at, value / MICROSECOND, value % MICROSECOND);
+/* Whole units as a number without a sign, and back. */
+static inline uint64_t to_units(uint64_t difference, uint64_t unit, bool is_signed) {
+    if (!is_signed)
+        return difference / unit;
+    return roast_zigzag((int64_t)(difference - difference % unit) / (int64_t)unit);
 }
 
-static uint8_t *put_P(uint8_t *at, uint64_t value) {
-    return put_units(at, value / PAGE, value % PAGE);
+static inline uint64_t from_units(uint64_t units, uint64_t unit, bool is_signed) {
+    return (is_signed ? (uint64_t)roast_unzigzag(units) : units) * unit;
 }
 
-static uint8_t *put_S(uint8_t *at, uint64_t value) {
-    return roast_put_zigzag(at, (int64_t)value);
-}
-
-static uint8_t *put_Q(uint8_t *at, uint64_t value) {
-    uint64_t sign = value >> 63 ? ~(UINT64_MAX >> PAGE_SHIFT) : 0;
-    return put_units(at, roast_zigzag((int64_t)(value >> PAGE_SHIFT | sign)), value % PAGE);
-}
-
-static bool get_U(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    return roast_get_varint(at, end, value);
-}
-
-static bool get_T(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    uint64_t quotient, rest;
-    if (!get_units(at, end, &quotient, &rest))
-        return false;
-    *value = quotient * MICROSECOND + rest;
-    return true;
-}
-
-static bool get_P(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    uint64_t quotient, rest;
-    if (!get_units(at, end, &quotient, &rest))
-        return false;
-    *value = quotient * PAGE + rest;
-    return true;
-}
-
-static bool get_S(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    int64_t difference;
-    if (!roast_get_zigzag(at, end, &difference))
-        return false;
-    *value = (uint64_t)difference;
-    return true;
-}
-
-static bool get_Q(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    uint64_t quotient, rest;
-    if (!get_units(at, end, &quotient, &rest))
-        return false;
-    *value = (uint64_t)roast_unzigzag(quotient) * PAGE + rest;
-    return true;
-}
-
-uint64_t roast_fields_present(const roast_chunk *chunk) {
-    uint64_t present = 0;
-#define X(name, packing, near)                                                                     \
-    if ((chunk->have & ROAST_CHUNK_HAS(name)) &&                                                   \
-        (uint64_t)chunk->name != BASE_##packing(chunk, near))                                      \
-        present |= ROAST_CHUNK_HAS(name);
+const uint64_t roast_fields_in_units = 0
+#define X(name, packing, near) | (REST_##packing ? ROAST_CHUNK_HAS(name) : 0)
     ROAST_CHUNK_FIELDS(X)
 #undef X
-    return present;
+    ;
+
+void roast_fields_masks(const roast_chunk *chunk, uint64_t *present, uint64_t *rests) {
+    uint64_t differ = 0, broken = 0, difference;
+#define X(name, packing, near)                                                                     \
+    difference = KNOWN(chunk, name) - BASE_##packing(chunk, near);                                 \
+    if ((chunk->have & ROAST_CHUNK_HAS(name)) && difference != 0) {                                \
+        differ |= ROAST_CHUNK_HAS(name);                                                           \
+        if (difference % UNIT_##packing(chunk) != 0)                                               \
+            broken |= ROAST_CHUNK_HAS(name);                                                       \
+    }
+    ROAST_CHUNK_FIELDS(X)
+#undef X
+    *present = differ;
+    *rests = broken;
 }
 
-uint8_t *roast_fields_put(uint8_t *at, const roast_chunk *chunk, uint64_t present) {
+uint8_t *roast_fields_put(uint8_t *at, const roast_chunk *chunk, const roast_context *context) {
+    uint64_t difference, unit;
 #define X(name, packing, near)                                                                     \
-    if (present & ROAST_CHUNK_HAS(name))                                                           \
-        at = put_##packing(at, (uint64_t)chunk->name - BASE_##packing(chunk, near));
+    if (context->present & ROAST_CHUNK_HAS(name)) {                                                \
+        difference = (uint64_t)chunk->name - BASE_##packing(chunk, near);                          \
+        unit = UNIT_##packing(chunk);                                                              \
+        at = roast_put_varint(at, to_units(difference, unit, SIGNED_##packing));                   \
+        if (REST_##packing && (context->rests & ROAST_CHUNK_HAS(name)))                            \
+            at = roast_put_varint(at, difference % unit);                                          \
+    }
     ROAST_CHUNK_FIELDS(X)
 #undef X
     return at;
 }
 
-bool roast_fields_get(const uint8_t **at, const uint8_t *end, uint64_t present, roast_chunk *out) {
-    uint64_t value;
+bool roast_fields_get(const uint8_t **at, const uint8_t *end, const roast_context *context,
+                      roast_chunk *out) {
+    uint64_t units, rest;
 #define X(name, packing, near)                                                                     \
-    if (out->have & ROAST_CHUNK_HAS(name)) {                                                       \
-        value = 0;                                                                                 \
-        if ((present & ROAST_CHUNK_HAS(name)) && !get_##packing(at, end, &value))                  \
+    if (context->have & ROAST_CHUNK_HAS(name)) {                                                   \
+        units = rest = 0;                                                                          \
+        if ((context->present & ROAST_CHUNK_HAS(name)) && !roast_get_varint(at, end, &units))      \
             return false;                                                                          \
-        out->name = (int64_t)(value + BASE_##packing(out, near));                                  \
+        if (REST_##packing && (context->rests & ROAST_CHUNK_HAS(name)) &&                          \
+            !roast_get_varint(at, end, &rest))                                                     \
+            return false;                                                                          \
+        out->name = (int64_t)(from_units(units, UNIT_##packing(out), SIGNED_##packing) + rest +    \
+                              BASE_##packing(out, near));                                          \
     }
     ROAST_CHUNK_FIELDS(X)
 #undef X

@@ -1,8 +1,6 @@
 /* Merging chunk logs: the references at the front of a row are translated, the rest is copied. */
 #include "model/chunklog_internal.h"
 
-#include "base/varint.h"
-
 /* ---- rows ---- */
 
 typedef struct row_view {
@@ -45,8 +43,8 @@ static roast_status copy_row(roast_chunklog *into, const roast_chunklog *from, c
     return ROAST_OK;
 }
 
-/* refs[number] of an entry is its reference in the other log. The log of one chunk has some twenty
- * entries: those need no allocation. */
+/* refs[number] of an entry is its reference in the other log. The log of one chunk has some five
+ * entries, that of twenty chunks some thirty: those need no allocation. */
 typedef struct entry_map {
     uint32_t *refs;
     uint32_t few[64];
@@ -157,8 +155,6 @@ static roast_status merge_rows(roast_chunklog *into, const roast_chunklog *from,
                                const uint32_t *map, roast_merge_result *result) {
     size_t offset = 0;
     uint64_t count = from->count;
-    if (!unique)
-        ROAST_TRY(roast_buffer_reserve(&into->rows, from->rows.len));
     for (uint64_t i = 0; i < count; i++) {
         row_view row;
         if (!view_row(from, offset, &row))
@@ -176,6 +172,9 @@ static roast_status merge_rows(roast_chunklog *into, const roast_chunklog *from,
 
 static roast_status merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
                           roast_merge_result *result) {
+    ROAST_TRY(roast_chunklog_loosen(into));
+    if (!unique)
+        ROAST_TRY(roast_chunklog_reserve(into, from));
     if (!unique && into->count == 0 && into->entries.count == 0) {
         result->added = from->count;
         return roast_chunklog_fill(into, from);
@@ -249,7 +248,10 @@ roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunkl
     uint64_t had = into->count;
     size_t len = into->rows.len;
     entry_map map;
-    roast_status status = init_map(&map, into, from);
+    map.refs = NULL;
+    roast_status status = roast_chunklog_loosen(into);
+    if (status == ROAST_OK)
+        status = init_map(&map, into, from);
     if (status == ROAST_OK)
         status = merge_slice(into, from, (uint64_t)start, count, (uint64_t)step, map.refs);
     reset_map(&map);

@@ -2,73 +2,83 @@
 #include "model/chunklog_internal.h"
 
 #include "base/crc32c.h"
-#include "base/varint.h"
 
 static const uint8_t magic[4] = {'R', 'C', 'L', 'G'};
 enum { VERSION = 1, HEADER = 5, TRAILER = 4 };
 
-/* Feeds the sink and the checksum at once. Small pieces are gathered first: the log of one chunk
- * then goes out in one. */
-typedef struct writer {
-    roast_sink *sink;
-    uint32_t crc;
-    size_t used;
-    uint8_t gathered[1024];
-} writer;
+/* ---- packing ---- */
 
-static void flush(writer *w) {
-    w->crc = roast_crc32c(w->crc, w->gathered, w->used);
-    roast_sink_write(w->sink, w->gathered, w->used);
-    w->used = 0;
+static size_t varint_size(uint64_t value) {
+    size_t size = 1;
+    for (; value >= 0x80; value >>= 7)
+        size++;
+    return size;
 }
 
-static void put_bytes(writer *w, const void *data, size_t len) {
-    if (len > sizeof w->gathered - w->used)
-        flush(w);
-    if (len > sizeof w->gathered) {
-        w->crc = roast_crc32c(w->crc, data, len);
-        roast_sink_write(w->sink, data, len);
-    } else if (len > 0) {
-        memcpy(w->gathered + w->used, data, len);
-        w->used += len;
-    }
-}
-
-static void put_number(writer *w, uint64_t value) {
-    if (sizeof w->gathered - w->used < ROAST_VARINT_MAX)
-        flush(w);
-    w->used = (size_t)(roast_put_varint(w->gathered + w->used, value) - w->gathered);
-}
-
-static void put_checksum(writer *w) {
-    flush(w);
-    const uint8_t crc[TRAILER] = {(uint8_t)w->crc, (uint8_t)(w->crc >> 8), (uint8_t)(w->crc >> 16),
-                                  (uint8_t)(w->crc >> 24)};
-    roast_sink_write(w->sink, crc, sizeof crc);
-}
-
-roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err) {
-    writer w;
-    w.sink = sink;
-    w.crc = 0;
-    w.used = 0;
-    const uint8_t version = VERSION;
-    put_bytes(&w, magic, sizeof magic);
-    put_bytes(&w, &version, 1);
-    put_number(&w, log->entries.count);
-    put_number(&w, log->count);
+/* All in front of the entries' bytes. */
+static size_t head_size(const roast_chunklog *log) {
+    size_t size = HEADER + varint_size(log->entries.count) + varint_size(log->count);
     for (uint32_t id = 0; id < log->entries.count; id++)
-        put_number(&w, roast_intern_get(&log->entries, id).len);
-    put_bytes(&w, log->entries.bytes.data, log->entries.bytes.len);
-    put_bytes(&w, log->rows.data, log->rows.len);
-    put_checksum(&w);
-    return roast_sink_finish(sink, err);
+        size += varint_size(roast_intern_get(&log->entries, id).len);
+    return size;
+}
+
+static uint8_t *put_head(const roast_chunklog *log, uint8_t *at) {
+    memcpy(at, magic, sizeof magic);
+    at[sizeof magic] = VERSION;
+    at = roast_put_varint(at + HEADER, log->entries.count);
+    at = roast_put_varint(at, log->count);
+    for (uint32_t id = 0; id < log->entries.count; id++)
+        at = roast_put_varint(at, roast_intern_get(&log->entries, id).len);
+    return at;
+}
+
+static void put_checksum(uint8_t *at, uint32_t crc) {
+    for (int byte = 0; byte < TRAILER; byte++)
+        at[byte] = (uint8_t)(crc >> (8 * byte));
+}
+
+size_t roast_chunklog_packed_size(const roast_chunklog *log) {
+    return head_size(log) + log->entries.bytes.len + log->rows.len + TRAILER;
 }
 
 size_t roast_chunklog_packed_bound(const roast_chunklog *log) {
     return HEADER + TRAILER + 2 * (size_t)ROAST_VARINT_MAX + log->rows.len +
            log->entries.bytes.len + (size_t)log->entries.count * ROAST_VARINT_MAX;
 }
+
+void roast_chunklog_pack(const roast_chunklog *log, void *out) {
+    const roast_buffer *const parts[] = {&log->entries.bytes, &log->rows};
+    uint8_t *at = put_head(log, out);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i]->len > 0)
+            memcpy(at, parts[i]->data, parts[i]->len);
+        at += parts[i]->len;
+    }
+    put_checksum(at, roast_crc32c(0, out, (size_t)(at - (uint8_t *)out)));
+}
+
+/* The two large parts go out from where they are. */
+roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err) {
+    size_t size = head_size(log);
+    uint8_t *head = roast_alloc(size), trailer[TRAILER];
+    if (head == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, "roast_chunklog_encode", -1,
+                               "no memory to pack a log");
+    put_head(log, head);
+    uint32_t crc = roast_crc32c(0, head, size);
+    roast_sink_write(sink, head, size);
+    roast_free(head);
+    crc = roast_crc32c(crc, log->entries.bytes.data, log->entries.bytes.len);
+    roast_sink_write(sink, log->entries.bytes.data, log->entries.bytes.len);
+    crc = roast_crc32c(crc, log->rows.data, log->rows.len);
+    roast_sink_write(sink, log->rows.data, log->rows.len);
+    put_checksum(trailer, crc);
+    roast_sink_write(sink, trailer, sizeof trailer);
+    return roast_sink_finish(sink, err);
+}
+
+/* ---- unpacking ---- */
 
 typedef struct reader {
     const uint8_t *start, *at, *end;
@@ -78,10 +88,6 @@ typedef struct reader {
 static roast_status damaged(const reader *r, const uint8_t *at, const char *what) {
     return roast_error_set(r->err, ROAST_ECORRUPT, "chunk log", at - r->start,
                            "damaged chunk log: %s (byte %lld)", what, (long long)(at - r->start));
-}
-
-static roast_status no_memory(const reader *r, roast_status status) {
-    return roast_error_set(r->err, status, "chunk log", -1, "no memory for a chunk log");
 }
 
 static roast_status check_frame(reader *r, size_t len) {
@@ -109,78 +115,113 @@ static roast_status check_frame(reader *r, size_t len) {
     return ROAST_OK;
 }
 
-/* The lengths of all entries, then the bytes of all entries. */
-static roast_status read_entries(reader *r, uint64_t count, roast_chunklog *log) {
-    const uint8_t *lengths = r->at;
+/* How much of everything there is. */
+typedef struct log_sizes {
+    uint64_t entries, rows;
+    const uint8_t *lengths; /* of the entries */
+    size_t entry_bytes, row_bytes;
+} log_sizes;
+
+static roast_status read_sizes(reader *r, log_sizes *out) {
+    const uint8_t *at = r->at;
+    /* Each takes a byte at least: what is larger cannot be true and must not be allocated. */
+    if (!roast_get_varint(&r->at, r->end, &out->entries) ||
+        out->entries > (size_t)(r->end - r->at) || out->entries > ROAST_INTERN_MAX)
+        return damaged(r, at, "the number of entries");
+    at = r->at;
+    if (!roast_get_varint(&r->at, r->end, &out->rows) || out->rows > (size_t)(r->end - r->at))
+        return damaged(r, at, "the number of rows");
+    out->lengths = r->at;
     uint64_t total = 0, len;
-    for (uint64_t i = 0; i < count; i++) {
-        const uint8_t *at = r->at;
+    for (uint64_t i = 0; i < out->entries; i++) {
+        at = r->at;
         if (!roast_get_varint(&r->at, r->end, &len) || len == 0 || len > (size_t)(r->end - r->at) ||
             (total += len) > (size_t)(r->end - r->at))
             return damaged(r, at, "the length of an entry");
     }
-    roast_status status = roast_intern_reserve(&log->entries, (uint32_t)count, (size_t)total);
-    if (status != ROAST_OK)
-        return no_memory(r, status);
-    for (uint64_t i = 0; i < count; i++) {
-        roast_get_varint(&lengths, r->end, &len);
-        roast_intern_push(&log->entries, (roast_str){(const char *)r->at, (size_t)len});
-        if (!roast_entry_valid(log, (uint32_t)i))
-            return damaged(r, r->at, "an entry");
-        r->at += len;
-    }
+    out->entry_bytes = (size_t)total;
+    out->row_bytes = (size_t)(r->end - r->at) - out->entry_bytes;
+    if (out->rows > out->row_bytes)
+        return damaged(r, r->end, "rows are missing");
     return ROAST_OK;
 }
 
-static roast_status read_rows(reader *r, uint64_t count, roast_chunklog *log) {
-    size_t len = (size_t)(r->end - r->at);
-    roast_status status = roast_buffer_reserve(&log->rows, len);
-    if (status != ROAST_OK)
-        return no_memory(r, status);
-    if (len > 0)
-        memcpy(log->rows.data, r->at, len);
-    roast_row_check check;
-    check.ref = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (log->rows.len == len)
-            return damaged(r, r->end, "rows are missing");
-        status = roast_row_reserve(log, 0);
-        if (status != ROAST_OK)
-            return no_memory(r, status);
-        const uint8_t *start = log->rows.data + log->rows.len, *stop = log->rows.data + len;
-        const uint8_t *p = start;
-        uint64_t row_len;
-        if (!roast_get_varint(&p, stop, &row_len) || row_len > (size_t)(stop - p) ||
-            !roast_row_valid(log, p, p + row_len, &check))
-            return damaged(r, r->at + log->rows.len, "a row");
-        roast_row_commit(log, (size_t)(p - start) + (size_t)row_len);
+/* One block for everything, if it is small even for the log itself: a log that is merged into
+ * another one and then freed, as most are, needs no more. */
+static roast_chunklog *new_log(const log_sizes *sizes) {
+    enum { SMALL = 4096 };
+    size_t entries = (size_t)sizes->entries, marks = roast_row_marks(sizes->rows);
+    if (sizes->entry_bytes > SIZE_MAX / 32 || sizes->row_bytes > SIZE_MAX / 32)
+        return NULL;
+    size_t block = (entries + marks) * sizeof(size_t) + sizes->entry_bytes + sizes->row_bytes;
+    size_t own = sizeof(roast_chunklog) + (block <= SMALL ? block : 0);
+    roast_chunklog *log = roast_alloc(own);
+    if (log == NULL)
+        return NULL;
+    *log = (roast_chunklog){.block = log + 1, .block_size = block, .own_size = own};
+    if (block > SMALL && (log->block = roast_alloc(block)) == NULL) {
+        roast_free(log);
+        return NULL;
     }
-    if (log->rows.len != len)
+    log->entries.ends = log->block;
+    log->entries.ends_capacity = entries;
+    log->marks = log->entries.ends + entries;
+    log->marks_capacity = marks;
+    uint8_t *bytes = (uint8_t *)(log->marks + marks);
+    log->entries.bytes = (roast_buffer){bytes, sizes->entry_bytes, sizes->entry_bytes};
+    log->rows = (roast_buffer){bytes + sizes->entry_bytes, 0, sizes->row_bytes};
+    return log;
+}
+
+static roast_status read_entries(reader *r, const log_sizes *sizes, roast_chunklog *log) {
+    const uint8_t *lengths = sizes->lengths;
+    size_t end = 0;
+    for (uint32_t id = 0; id < sizes->entries; id++) {
+        uint64_t len = 0;
+        roast_get_varint(&lengths, r->end, &len);
+        const size_t start = end;
+        end += (size_t)len;
+        log->entries.ends[id] = end;
+        log->entries.count = id + 1;
+        if (!roast_entry_valid(log, id))
+            return damaged(r, r->at + start, "an entry");
+    }
+    r->at += sizes->entry_bytes;
+    return ROAST_OK;
+}
+
+static roast_status read_rows(reader *r, const log_sizes *sizes, roast_chunklog *log) {
+    roast_row_check check = {.context = 0};
+    const uint8_t *at = log->rows.data, *end = at + sizes->row_bytes;
+    for (uint64_t i = 0; i < sizes->rows; i++) {
+        const uint8_t *start = at;
+        uint64_t len;
+        if (at == end)
+            return damaged(r, r->end, "rows are missing");
+        if (!roast_get_varint(&at, end, &len) || len > (size_t)(end - at) ||
+            !roast_row_valid(log, at, at + len, &check))
+            return damaged(r, r->at + log->rows.len, "a row");
+        at += len;
+        roast_row_commit(log, (size_t)(at - start));
+    }
+    if (at != end)
         return damaged(r, r->at + log->rows.len, "bytes behind the last row");
     return ROAST_OK;
-}
-
-static roast_status read_log(reader *r, roast_chunklog *log) {
-    uint64_t entries, rows;
-    const uint8_t *at = r->at;
-    /* Each takes a byte at least: what is larger cannot be true and must not be allocated. */
-    if (!roast_get_varint(&r->at, r->end, &entries) || entries > (size_t)(r->end - r->at) ||
-        entries > ROAST_INTERN_MAX)
-        return damaged(r, at, "the number of entries");
-    at = r->at;
-    if (!roast_get_varint(&r->at, r->end, &rows) || rows > (size_t)(r->end - r->at))
-        return damaged(r, at, "the number of rows");
-    ROAST_TRY(read_entries(r, entries, log));
-    return read_rows(r, rows, log);
 }
 
 roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
                                    roast_error *err) {
     reader r = {.start = data, .at = data, .err = err};
+    log_sizes sizes = {0};
     ROAST_TRY(check_frame(&r, len));
-    roast_chunklog *log = NULL;
-    ROAST_TRY(roast_chunklog_new(&log, err));
-    roast_status status = read_log(&r, log);
+    ROAST_TRY(read_sizes(&r, &sizes));
+    roast_chunklog *log = new_log(&sizes);
+    if (log == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, "chunk log", -1, "no memory for a chunk log");
+    memcpy(log->entries.bytes.data, r.at, sizes.entry_bytes + sizes.row_bytes);
+    roast_status status = read_entries(&r, &sizes, log);
+    if (status == ROAST_OK)
+        status = read_rows(&r, &sizes, log);
     if (status != ROAST_OK) {
         roast_chunklog_free(log);
         return status;

@@ -288,6 +288,40 @@ static void test_slice_of_itself(void **state) {
     roast_chunklog_free(log);
 }
 
+/* ---- logs that were decoded ---- */
+
+/* They lie in one block until they change; small ones and large ones. */
+static void test_decoded_logs_can_grow(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {0, 1, 20, 33, 1000};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        roast_chunklog *log = plain_log(4, 1, counts[i]), *more = plain_log(5, 1, 40);
+        packed bytes = pack(log);
+        roast_chunklog *again = unpack(bytes), *untouched = unpack(bytes);
+        size_t memory = roast_chunklog_memory(again);
+        assert_true(memory + 20 >= bytes.len && memory <= bytes.len + 1000);
+        assert_int_equal(counts[i], merge(more, again, false).added);
+        assert_int_equal(counts[i] + 40, merge(again, more, false).added);
+        assert_part(again, 0, log);
+        assert_part(again, counts[i], more);
+        assert_true(roast_chunklog_memory(again) > memory);
+        sample s;
+        sample_full(&s);
+        append(untouched, &s);
+        append(log, &s);
+        assert_part(untouched, 0, log);
+        roast_chunklog_free(untouched);
+        untouched = unpack(bytes);
+        add_sample_file(untouched, "file");
+        assert_int_equal(1, count_files(untouched));
+        free(bytes.data);
+        roast_chunklog_free(untouched);
+        roast_chunklog_free(again);
+        roast_chunklog_free(more);
+        roast_chunklog_free(log);
+    }
+}
+
 /* ---- copies ---- */
 
 static void test_copy(void **state) {
@@ -318,6 +352,7 @@ typedef enum operation { APPEND, ADD_FILE, MERGE, MERGE_UNIQUE, SLICE, SLICE_OF_
 
 typedef struct walk {
     operation operation;
+    bool decoded; /* the log came out of a buffer, and cannot grow where it is */
     const roast_chunklog *start, *from;
     packed start_bytes, want_bytes;
 } walk;
@@ -348,7 +383,10 @@ static roast_status operate(const walk *w, roast_chunklog *log) {
 static roast_status operation_body(void *context) {
     const walk *w = context;
     roast_chunklog *log = NULL;
-    ROAST_TRY(roast_chunklog_copy(w->start, &log, &err));
+    if (w->decoded)
+        ROAST_TRY(roast_chunklog_decode(w->start_bytes.data, w->start_bytes.len, &log, &err));
+    else
+        ROAST_TRY(roast_chunklog_copy(w->start, &log, &err));
     roast_status status = operate(w, log);
     if (status != ROAST_OK) {
         alloc_fail_stop();
@@ -367,6 +405,8 @@ static void walk_operation(operation what, const roast_chunklog *start) {
     assert_ok(roast_chunklog_copy(start, &want, &err), err);
     assert_ok(operate(&w, want), err);
     w.want_bytes = pack(want);
+    assert_true(alloc_walk(operation_body, &w) > 3);
+    w.decoded = true;
     assert_true(alloc_walk(operation_body, &w) > 3);
     free(w.start_bytes.data);
     free(w.want_bytes.data);
@@ -411,12 +451,15 @@ static roast_status decode_body(void *context) {
 
 static void test_failing_copies(void **state) {
     (void)state;
-    roast_chunklog *log = rich_log();
-    packed bytes = pack(log);
+    roast_chunklog *log = rich_log(), *large = plain_log(7, 1, 500);
+    packed bytes = pack(log), large_bytes = pack(large);
     assert_true(alloc_walk(copy_body, log) > 3);
     assert_true(alloc_walk(encode_body, log) > 2);
-    assert_true(alloc_walk(decode_body, &bytes) > 3);
+    assert_true(alloc_walk(decode_body, &bytes) > 0);
+    assert_true(alloc_walk(decode_body, &large_bytes) > 1);
     free(bytes.data);
+    free(large_bytes.data);
+    roast_chunklog_free(large);
     roast_chunklog_free(log);
 }
 
@@ -431,6 +474,7 @@ int main(void) {
         cmocka_unit_test(test_order_of_merging),
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_slice_of_itself),
+        cmocka_unit_test(test_decoded_logs_can_grow),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_failing_copies),

@@ -390,7 +390,8 @@ def test_runs_in_a_row_leave_nothing(fileset, tmp_path, monkeypatch):
     for _ in range(8):
         use()
     until = time.monotonic() + 10
-    while counts() != before and time.monotonic() < until:
+    # fewer is fine: other tests of this process have left clients that close in their own time
+    while counts() > before and time.monotonic() < until:
         time.sleep(0.01)
-    assert counts() == before
+    assert all(now <= then for now, then in zip(counts(), before, strict=True)), (counts(), before)
     assert _core.get_process_memory() - memory < 10, "MB"

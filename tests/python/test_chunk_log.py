@@ -7,6 +7,7 @@ import gc
 import json
 import operator
 import pickle
+import pickletools
 from collections.abc import Mapping, MutableMapping
 
 import pytest
@@ -83,6 +84,39 @@ def test_pickle(log, protocol):
     assert type(back) is ChunkLog
     assert back == log
     assert [dict(a) for a in back] == [dict(b) for b in log]
+
+
+def test_pickle_is_short(log):
+    """The class by its public name and the packed log; nothing else."""
+    packed = pickle.dumps(log, pickle.HIGHEST_PROTOCOL)
+    opcodes = [(code.name, argument) for code, argument, _ in pickletools.genops(packed)]
+    names = [name for name, _ in opcodes]
+    assert ("SHORT_BINUNICODE", "roastcoffea") in opcodes
+    assert ("SHORT_BINUNICODE", "ChunkLog") in opcodes
+    assert "NEWOBJ" in names
+    assert "REDUCE" not in names
+    assert [argument for _, argument in opcodes if isinstance(argument, bytes)] == [log.to_bytes()]
+    assert len(packed) < len(log.to_bytes()) + 60
+
+
+def test_from_the_packed_form(log):
+    data = log.to_bytes()
+    for back in (ChunkLog(data), ChunkLog.__new__(ChunkLog, data), ChunkLog.from_bytes(data),
+                 ChunkLog.from_bytes(bytearray(data))):
+        assert type(back) is ChunkLog
+        assert back == log
+    log.__init__(make_log(2).to_bytes())
+    assert len(log) == 2
+    for damaged in (b"", data[:-1], data + b"x"):
+        with pytest.raises(ValueError, match="chunk log"):
+            ChunkLog(damaged)
+        with pytest.raises(ValueError, match="chunk log"):
+            log.__init__(damaged)
+        assert len(log) == 2
+    with pytest.raises(TypeError):
+        ChunkLog(data, data)
+    with pytest.raises(TypeError):
+        log.__reduce_ex__("2")
 
 
 def test_pickle_of_one_chunk(log):
