@@ -69,6 +69,7 @@ class MetricsCollector:
         self.metrics: dict[str, Any] | None = None
         self.coffea_report: dict[str, Any] | None = None
         self.reports: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
         self.custom_metrics: Mapping[str, Any] | None = None
         self.tracking_data: Any = None
         self.span_info: Any = None
@@ -147,6 +148,7 @@ class MetricsCollector:
     def call_begins(self, call: RunnerCall) -> None:
         if self.processor_instance is None:
             self.processor_instance = call.processor
+        self.calls.append(describe(call))
         self._mark(call.processor)
 
     def call_ends(self, call: RunnerCall) -> None:
@@ -289,6 +291,7 @@ class MetricsCollector:
             processor_name=self.processor_name,
             custom_metrics=self.custom_metrics,
             section_metrics=self.section_metrics,
+            meta={key: str(value) for call in self.calls for key, value in call.items()},
         )
 
     def get_metrics(self) -> dict[str, Any]:
@@ -313,6 +316,31 @@ class MetricsCollector:
         from roastcoffea.export.reporter import print_tables
 
         print_tables(self.metrics)
+
+
+def describe(call: RunnerCall) -> dict[str, Any]:
+    """What a call of a Runner says of itself."""
+    runner, fileset = call.runner, call.fileset
+    known: dict[str, Any] = {
+        "executor": type(getattr(runner, "executor", None)).__name__,
+        "schema": getattr(getattr(runner, "schema", None), "__name__", None),
+        "chunksize": getattr(runner, "chunksize", None),
+        "maxchunks": getattr(runner, "maxchunks", None),
+        "format": getattr(runner, "format", None),
+        "processor": type(call.processor).__name__,
+    }
+    if isinstance(fileset, Mapping):
+        known["datasets"] = len(fileset)
+        known["files"] = sum(len(_files_of(entry)) for entry in fileset.values())
+    elif isinstance(fileset, list):
+        known["work_items"] = len(fileset)
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _files_of(entry: Any) -> Any:
+    """The files of a dataset, in any form that Coffea takes."""
+    files = entry.get("files", entry) if isinstance(entry, Mapping) else getattr(entry, "files", entry)
+    return files if hasattr(files, "__len__") and not isinstance(files, str) else [files]
 
 
 class _Mark:

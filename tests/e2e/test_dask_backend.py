@@ -23,7 +23,7 @@ from roastcoffea import _core  # noqa: E402
 from roastcoffea.backends import _scheduler  # noqa: E402
 from roastcoffea.backends import dask as backend_module  # noqa: E402
 from roastcoffea.backends._remote import by_value  # noqa: E402
-from roastcoffea.backends._tracking import TrackingData  # noqa: E402
+from roastcoffea.aggregation.tracking import TrackingData  # noqa: E402
 from roastcoffea.backends.base import AbstractMetricsBackend  # noqa: E402
 from roastcoffea.backends.dask import DaskBackend, DaskMetricsBackend  # noqa: E402
 

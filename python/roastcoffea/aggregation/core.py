@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from roastcoffea import _core
 from roastcoffea.aggregation.backends import get_parser
+from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.aggregation.backends.dask import DaskTrackingDataParser
 
-__all__ = ["MetricsAggregator"]
+__all__ = ["Metrics", "MetricsAggregator"]
+
+
+class Metrics(dict[str, Any]):
+    """Metrics by name. One that was not measured is not in it: ``get(name, 0)`` gives the 0, and
+    ``metrics[name]`` gives None; a name that no metric has is a KeyError."""
+
+    def __missing__(self, name: str) -> None:
+        if name not in _names():
+            raise KeyError(name)
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset(
+        name
+        for row in _core.catalogue()
+        if row["scope"] == "metrics"
+        for name in (row["key"], *row["aliases"])
+    )
 
 
 class MetricsAggregator:
@@ -30,7 +51,7 @@ class MetricsAggregator:
         processor_name: str | None = None,
         chunk_metrics: Iterable[Mapping[str, Any]] | None = None,
         section_metrics: Iterable[Mapping[str, Any]] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Metrics:
         """All metrics under all their names, and the raw records behind them."""
         chunks = _as_list(chunk_metrics)
         sections = _as_list(section_metrics)
@@ -51,12 +72,13 @@ class MetricsAggregator:
             metrics.update(worker)
             metrics.update(_core.efficiency_metrics(metrics, worker))
         if isinstance(tracking_data, _core.WorkerSeries):
-            tracking_data = tracking_data.as_tracking_data()
-        metrics["tracking_data"] = tracking_data
-        metrics["raw_chunk_metrics"] = chunks
-        metrics["raw_section_metrics"] = sections
-        metrics["raw_span_metrics"] = {} if span_metrics is None else span_metrics
-        return metrics
+            tracking_data = TrackingData(tracking_data)
+        measured = Metrics((name, value) for name, value in metrics.items() if value is not None)
+        measured["tracking_data"] = tracking_data
+        measured["raw_chunk_metrics"] = chunks
+        measured["raw_section_metrics"] = sections
+        measured["raw_span_metrics"] = {} if span_metrics is None else span_metrics
+        return measured
 
 
 def _as_list(records: Iterable[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from roastcoffea._core import WorkerSeries
 from roastcoffea.backends._client_post import ClientPost
 from roastcoffea.backends._remote import by_value, command, finish, finish_worker, look
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
-from roastcoffea.backends._tracking import TrackingData
+from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
 
 __all__ = ["DaskBackend", "DaskMetricsBackend", "DaskSpan"]

@@ -23,7 +23,7 @@ from typing import Any, cast
 
 from roastcoffea._core import ProcessTree, WorkerSeries
 from roastcoffea.backends._executors import kind_of, threads_of
-from roastcoffea.backends._tracking import TrackingData
+from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.channel import flush, read_files, take_memory
 
