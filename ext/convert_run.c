@@ -1,5 +1,7 @@
 #include "convert_run.h"
 
+#include "values.h"
+
 #include "chunk_log.h"
 #include "errors.h"
 #include "tracking_data.h"
@@ -49,11 +51,7 @@ static int out_of_range(const char *what) {
 
 /* A number in units of `scale` as a whole number. */
 static int whole(double value, double scale, const char *what, int64_t *out) {
-    double steps = nearbyint(value * scale);
-    if (!(steps > -0x1p63 && steps < 0x1p63))
-        return out_of_range(what);
-    *out = (int64_t)steps;
-    return 0;
+    return ext_to_steps(value, scale, out) ? 0 : out_of_range(what);
 }
 
 /* Integers as they are, other numbers rounded; of a list or set its size. */

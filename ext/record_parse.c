@@ -31,15 +31,6 @@ static int get_real(PyObject *value, double *out) {
     return *out == -1.0 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* A number in the unit of the key, as a whole number of the record's unit; false: out of range. */
-static bool scaled(double value, double per, int64_t *out) {
-    double steps = nearbyint(value * per);
-    if (!(steps > -9.2e18 && steps < 9.2e18))
-        return false;
-    *out = (int64_t)steps;
-    return true;
-}
-
 /* Takes the reference; the text stays valid as long as the parse. */
 static int keep_text(parse *p, PyObject *object, roast_str *out) {
     Py_ssize_t len = 0;
@@ -61,7 +52,7 @@ static int put_real(parse *p, PyObject *value, int64_t *field, uint64_t bit, dou
     double number;
     if (get_real(value, &number) != 0)
         return -1;
-    if (scaled(number, per, field))
+    if (ext_to_steps(number, per, field))
         p->chunk.have |= bit;
     return 0;
 }
@@ -152,7 +143,7 @@ static int put_time_section(parse *p, PyObject *entry, uint32_t *depths) {
         return -1;
     }
     Py_DECREF(name);
-    if (!scaled(delta, 1e9, &section->value) || !scaled(start, 1e9, &section->start_ns))
+    if (!ext_to_steps(delta, 1e9, &section->value) || !ext_to_steps(start, 1e9, &section->start_ns))
         return 0;
     depths[p->chunk.n_sections] = depth >= 0 && depth < 65536 ? (uint32_t)depth : 0;
     section->parent = parent_at(p, depths, depths[p->chunk.n_sections]);
@@ -172,7 +163,7 @@ static int put_memory_section(parse *p, PyObject *entry, uint32_t *depths) {
         return -1;
     }
     Py_DECREF(name);
-    if (!scaled(delta, 1e9, &section->value) || !scaled(start, 1e9, &section->before))
+    if (!ext_to_steps(delta, 1e9, &section->value) || !ext_to_steps(start, 1e9, &section->before))
         return 0;
     depths[p->chunk.n_sections++] = 0;
     return 0;
@@ -206,7 +197,7 @@ static int put_sums(parse *p, PyObject *value, roast_section_kind kind, double p
         if (section == NULL || get_real(PyTuple_GET_ITEM(pair, 1), &number) != 0 ||
             keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &section->name) != 0)
             result = -1;
-        else if (scaled(number, per, &section->value))
+        else if (ext_to_steps(number, per, &section->value))
             p->chunk.n_sections++;
     }
     Py_DECREF(items);
@@ -231,10 +222,10 @@ static int put_reads(parse *p, PyObject *value) {
             number_of(entry, "count", -1, &count) != 0)
             result = -1;
         else if ((seconds < 0 ? (read->time_ns = -1, false)
-                              : !scaled(seconds, 1e9, &read->time_ns)) ||
-                 !scaled(bytes, 1, &read->bytes) ||
-                 !scaled(uncompressed, 1, &read->uncompressed_bytes) ||
-                 !scaled(count, 1, &read->count))
+                              : !ext_to_steps(seconds, 1e9, &read->time_ns)) ||
+                 !ext_to_steps(bytes, 1, &read->bytes) ||
+                 !ext_to_steps(uncompressed, 1, &read->uncompressed_bytes) ||
+                 !ext_to_steps(count, 1, &read->count))
             result = (PyErr_SetString(PyExc_ValueError, "reads: a number out of range"), -1);
     }
     Py_DECREF(items);
@@ -266,7 +257,8 @@ static int put_error(parse *p, PyObject *value) {
 static int64_t size_or_unknown(PyObject *value) {
     int64_t size = -1;
     double number;
-    if (is_null(value) || get_real(value, &number) != 0 || !scaled(number, 1, &size) || size < 0)
+    if (is_null(value) || get_real(value, &number) != 0 || !ext_to_steps(number, 1, &size) ||
+        size < 0)
         size = -1;
     PyErr_Clear();
     return size;
@@ -283,10 +275,10 @@ static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
         number_of(value, "total_branches", -1, &total) != 0 ||
         number_of(value, "total_tree_bytes", -1, &tree) != 0 ||
         number_of(value, "compression_ratio", -1, &ratio) != 0 ||
-        !scaled(total, 1, &file.total_branches) || !scaled(tree, 1, &file.tree_bytes))
+        !ext_to_steps(total, 1, &file.total_branches) || !ext_to_steps(tree, 1, &file.tree_bytes))
         goto done;
     if (ratio > 0 && tree >= 0)
-        scaled(tree / ratio, 1, &file.tree_uncompressed_bytes);
+        ext_to_steps(tree / ratio, 1, &file.tree_uncompressed_bytes);
     sizes = PyMapping_GetItemString(value, "branch_bytes");
     PyErr_Clear();
     items = is_null(sizes) ? PyList_New(0) : PyMapping_Items(sizes);
@@ -400,7 +392,7 @@ static int put_alias(parse *p, PyObject *mapping, const char *key, int64_t *fiel
         return 0;
     if (number_of(mapping, key, NAN, &value) != 0)
         return -1;
-    if (scaled(value, per, field))
+    if (ext_to_steps(value, per, field))
         p->chunk.have |= bit;
     return 0;
 }
@@ -420,11 +412,11 @@ static int put_aliases(parse *p, PyObject *mapping) {
         number_of(mapping, "mem_delta_mb", NAN, &delta) != 0)
         return -1;
     if ((c->have & times) == ROAST_CHUNK_HAS(start_us) &&
-        scaled(end - (double)c->start_us / 1e6, 1e9, &c->duration_ns))
+        ext_to_steps(end - (double)c->start_us / 1e6, 1e9, &c->duration_ns))
         c->have |= ROAST_CHUNK_HAS(duration_ns);
     /* A difference alone is kept as one from 0. */
     const uint64_t ends = ROAST_CHUNK_HAS(rss_before) | ROAST_CHUNK_HAS(rss_after);
-    if (!(c->have & ends) && scaled(delta, 1e6, &c->rss_after)) {
+    if (!(c->have & ends) && ext_to_steps(delta, 1e6, &c->rss_after)) {
         c->rss_before = 0;
         c->have |= ends;
     }

@@ -1,11 +1,21 @@
 #include "values.h"
 
+#include <math.h>
+
 PyObject *ext_text_or_null(roast_str text) {
     return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "replace");
 }
 
 PyObject *ext_text(roast_str text) {
     return text.data == NULL ? Py_NewRef(Py_None) : ext_text_or_null(text);
+}
+
+bool ext_to_steps(double value, double per, int64_t *out) {
+    double steps = nearbyint(value * per);
+    if (!(steps >= -0x1p63 && steps < 0x1p63))
+        return false;
+    *out = (int64_t)steps;
+    return true;
 }
 
 void ext_customs_release(ext_customs *customs) {

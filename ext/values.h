@@ -19,6 +19,9 @@ int ext_customs_add(ext_state *state, ext_customs *customs, roast_custom_scope s
 /* A new reference; NULL with an exception set. */
 PyObject *ext_custom_value(ext_state *state, const roast_custom *custom);
 
+/* value * per as a whole number; false: out of range, or no number. */
+bool ext_to_steps(double value, double per, int64_t *out);
+
 PyObject *ext_text(roast_str text);         /* None for the absent string */
 PyObject *ext_text_or_null(roast_str text); /* a str, broken UTF-8 replaced; NULL on failure only */
 
