@@ -90,14 +90,14 @@ def _numbers(index: int, worker: int) -> dict[str, Any]:
         "t_start": 1.79e9 + index / 64 + draw.random(),
         "duration": duration,
         "num_events": EVENTS,
-        "before_process_s": draw.uniform(0.02, 0.9),
+        "before_process_s": round(draw.uniform(0.02, 0.9), 6),  # as the decorator gives it
         "sections": sections,
         "mem_before_mb": memory * PAGE / 1e6,
         "mem_after_mb": (memory + draw.randint(-2000, 20_000)) * PAGE / 1e6,
         "mem_peak_mb": (memory + draw.randint(20_000, 80_000)) * PAGE / 1e6,
         "cpu_user_s": round(duration - draw.uniform(0.01, 0.3), 6),  # as the decorator gives it
         "cpu_system_s": round(draw.uniform(1e-3, 0.1), 6),
-        "runqueue_wait_s": draw.uniform(1e-5, 5e-3),
+        "runqueue_wait_s": round(draw.uniform(1e-5, 5e-3), 6),
         "minor_faults": draw.randint(500, 40_000),
         "voluntary_switches": draw.randint(10, 400),
         "involuntary_switches": draw.randint(0, 200),

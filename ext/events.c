@@ -150,7 +150,8 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
             PyErr_Clear();
         double waited = (double)now.ns - seconds * 1e9;
         if (seconds > 0 && waited >= 0 && waited < 9e18) {
-            out->before_process_ns = (int64_t)waited;
+            /* Dask's clock tells microseconds. */
+            out->before_process_ns = ((int64_t)waited + 500) / 1000 * 1000;
             out->have |= ROAST_CHUNK_HAS(before_process_ns);
         }
         PyObject *key = ext_quiet_attr(task, state->str_key);
