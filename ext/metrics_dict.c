@@ -260,6 +260,17 @@ static bool has_place(const roast_chunk *chunk) {
     return chunk->file.data != NULL && (chunk->have & needed) == needed;
 }
 
+/* Takes the references to both. A try that failed stands only where no other one does, whichever of them
+ * comes first in the log. */
+static int put_place(PyObject *table, PyObject *place, PyObject *data, bool failed) {
+    int known = failed && place != NULL ? PyDict_Contains(table, place) : 0;
+    if (known == 0)
+        return put_named(table, place, data);
+    Py_XDECREF(place);
+    Py_XDECREF(data);
+    return known > 0 ? 0 : -1;
+}
+
 static int put_info(ext_state *state, const roast_chunklog *log, uint64_t index,
                     const roast_chunk *chunk, const int keys[INFO_KEYS], PyObject *table) {
     PyObject *value[INFO_KEYS] = {NULL}, *place = NULL, *data = NULL;
@@ -272,7 +283,7 @@ static int put_info(ext_state *state, const roast_chunklog *log, uint64_t index,
     if (result == 0) {
         place = PyTuple_Pack(3, value[FILE_KEY], value[ENTRY_START], value[ENTRY_STOP]);
         data = PyTuple_Pack(3, value[T_START], value[T_END], value[BYTES_READ]);
-        result = put_named(table, place, data);
+        result = put_place(table, place, data, chunk->error_type.data != NULL);
     }
     for (int i = 0; i < INFO_KEYS; i++)
         Py_XDECREF(value[i]);

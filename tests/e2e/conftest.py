@@ -8,7 +8,7 @@ import pytest
 import uproot
 
 
-def write_nanoaod(path, events, seed, branches=40):
+def write_nanoaod(path, events, seed, branches=200):
     """A small NanoAOD-like file: jagged jets and muons, and some flat branches."""
     rng = np.random.default_rng(seed)
 

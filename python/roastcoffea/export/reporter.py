@@ -82,7 +82,7 @@ def _rows(metrics: Mapping[str, Any], groups: tuple[str, ...]) -> list[tuple[str
         (row["label"], metrics.get(row["key"]), row["unit"])
         for group in groups
         for row in catalogue()
-        if row["scope"] == "metrics" and row["group"] == group and row["type"] in ("int", "real")
+        if row["scope"] == "metrics" and row["group"] == group and row["type"] in ("integer", "real")
     ]
 
 
