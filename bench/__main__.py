@@ -16,7 +16,7 @@ from bench.harness import Harness, NotMeasured, Row, judge
 from bench.targets import TARGETS
 
 # A module of bench/ each, in the order of the table.
-SUBJECTS = ("sections", "decorator", "reduction", "tick", "metrics", "readings")
+SUBJECTS = ("sections", "decorator", "reduction", "tick", "metrics", "readings", "overhead")
 ROUNDS, QUICK_ROUNDS = 20, 4
 
 

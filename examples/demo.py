@@ -116,7 +116,8 @@ def main() -> None:
           f"{show(slowest['cpu_user_s'] + slowest['cpu_system_s'], 's')} CPU, peak "
           f"{slowest['mem_peak_mb']:.0f} MB")
     print(f"faults of our own: {faults()['count']}")
-    print('\n"roast explain" lists every metric, "roast explain chunk_duration_p95" tells how one is made.')
+    print('\n".venv/bin/roast explain" lists every metric; with a name, such as chunk_duration_p95, it tells how '
+          "that one is made.")
 
 
 if __name__ == "__main__":

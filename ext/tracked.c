@@ -345,23 +345,86 @@ static PyObject *tracked_repr(PyObject *op) {
     return PyUnicode_FromFormat("<track_metrics of %R>", ((tracked_object *)op)->function);
 }
 
-/* What `module.qualname` leads to is this very object. */
-static bool is_reachable(tracked_object *self, PyObject *module_name, PyObject *qualname) {
-    PyObject *object = PyImport_GetModule(module_name);
+/* What `qualname` leads to from a module, whose reference it takes; NULL, without an exception, if nothing. */
+static PyObject *walk_from(PyObject *object, PyObject *qualname) {
     PyObject *dot = PyUnicode_FromString(".");
     PyObject *parts = object != NULL && dot != NULL ? PyUnicode_Split(qualname, dot, -1) : NULL;
     Py_XDECREF(dot);
-    for (Py_ssize_t i = 0; parts != NULL && object != NULL && i < PyList_GET_SIZE(parts); i++) {
+    if (parts == NULL)
+        Py_CLEAR(object);
+    for (Py_ssize_t i = 0; object != NULL && i < PyList_GET_SIZE(parts); i++) {
         PyObject *next = NULL;
         if (ext_optional_attr(object, PyList_GET_ITEM(parts, i), &next) < 0)
             PyErr_Clear();
         Py_SETREF(object, next);
     }
     PyErr_Clear();
-    bool same = parts != NULL && object == (PyObject *)self;
     Py_XDECREF(parts);
-    Py_XDECREF(object);
-    return same;
+    return object;
+}
+
+typedef enum { NOT_THERE, ITSELF_THERE, ORIGINAL_THERE } by_name;
+
+/* Whether `module.qualname` leads to this very object, or to the one that it is a copy of. */
+static by_name look_up(tracked_object *self, PyObject *module_name, PyObject *qualname) {
+    PyObject *found = walk_from(PyImport_GetModule(module_name), qualname);
+    by_name result = NOT_THERE;
+    if (found == (PyObject *)self)
+        result = ITSELF_THERE;
+    else if (found != NULL && Py_TYPE(found) == Py_TYPE(self) &&
+             ((tracked_object *)found)->function == self->function)
+        result = ORIGINAL_THERE;
+    Py_XDECREF(found);
+    return result;
+}
+
+/* track_metrics._copy(module, qualname): of the one that stands there. Another process switches the copy on:
+ * the one of the module would stay on, as nobody there switches it off. */
+static PyObject *tracked_copy(PyObject *type, PyObject *args) {
+    PyObject *module_name, *qualname;
+    if (!PyArg_ParseTuple(args, "UU:_copy", &module_name, &qualname))
+        return NULL;
+    PyObject *module = PyImport_Import(module_name);
+    if (module == NULL)
+        return NULL;
+    PyObject *found = walk_from(module, qualname), *copy = NULL;
+    if (found != NULL && Py_TYPE(found) == (PyTypeObject *)type)
+        copy = PyObject_CallOneArg(type, ((tracked_object *)found)->function);
+    else
+        PyErr_Format(PyExc_AttributeError, "%U.%U is no function with @track_metrics", module_name,
+                     qualname);
+    Py_XDECREF(found);
+    return copy;
+}
+
+/* What a collector has set on a function. NULL with an exception set. */
+static PyObject *switches_of(const tracked_object *self) {
+    PyObject *names[] = {self->state->str_collect, self->state->str_topic};
+    PyObject *switches = PyDict_New();
+    for (size_t i = 0; switches != NULL && i < sizeof names / sizeof *names; i++) {
+        PyObject *value = PyDict_GetItemWithError(self->dict, names[i]);
+        if (value != NULL ? PyDict_SetItem(switches, names[i], value) != 0
+                          : PyErr_Occurred() != NULL)
+            Py_CLEAR(switches);
+    }
+    return switches;
+}
+
+static PyObject *reduce_to_copy(tracked_object *self, PyObject *module, PyObject *qualname) {
+    PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "_copy");
+    PyObject *switches = make != NULL ? switches_of(self) : NULL;
+    if (switches == NULL) {
+        Py_XDECREF(make);
+        return NULL;
+    }
+    return Py_BuildValue("(N(OO)N)", make, module, qualname, switches);
+}
+
+static bool is_switched_on(const tracked_object *self) {
+    PyObject *flag = PyDict_GetItemWithError(self->dict, self->state->str_collect);
+    bool on = flag != NULL && PyObject_IsTrue(flag) == 1;
+    PyErr_Clear();
+    return on;
 }
 
 /* cloudpickle.register_pickle_by_value(module) was called for it. */
@@ -381,7 +444,7 @@ static bool is_sent_by_value(PyObject *module_name) {
 }
 
 /* Like a function: by name where another process can import it, by value otherwise. What __main__ holds
- * is never importable elsewhere. */
+ * is never importable elsewhere. By name alone, what a collector has set on it would not arrive. */
 static PyObject *tracked_reduce(PyObject *op, PyObject *unused) {
     (void)unused;
     tracked_object *self = (tracked_object *)op;
@@ -389,8 +452,13 @@ static PyObject *tracked_reduce(PyObject *op, PyObject *unused) {
     PyObject *qualname = PyDict_GetItemWithError(self->dict, self->state->str_qualname);
     if (module != NULL && qualname != NULL && PyUnicode_Check(module) &&
         PyUnicode_Check(qualname) && PyUnicode_Compare(module, self->state->str_main) != 0 &&
-        is_reachable(self, module, qualname) && !is_sent_by_value(module))
-        return Py_NewRef(qualname);
+        !is_sent_by_value(module)) {
+        by_name found = look_up(self, module, qualname);
+        if (found == ITSELF_THERE && !is_switched_on(self))
+            return Py_NewRef(qualname);
+        if (found != NOT_THERE)
+            return reduce_to_copy(self, module, qualname);
+    }
     PyErr_Clear();
     PyObject *state = PyDict_Copy(self->dict);
     if (state == NULL || PyDict_DelItem(state, self->state->str_wrapped) != 0) {
@@ -433,6 +501,7 @@ static void tracked_dealloc(PyObject *op) {
 static PyMethodDef tracked_methods[] = {
     {"__reduce__", tracked_reduce, METH_NOARGS, NULL},
     {"__setstate__", tracked_setstate, METH_O, NULL},
+    {"_copy", tracked_copy, METH_VARARGS | METH_CLASS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

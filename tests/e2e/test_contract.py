@@ -72,8 +72,9 @@ class Histograms(Analysis):
 class Measured:
     """The run, and the raw things of it."""
 
-    def __init__(self, mc, report, fileset):
+    def __init__(self, mc, report, fileset, name):
         self.mc, self.report, self.fileset = mc, report, fileset
+        self.name = name  # of the processor, as Coffea names its tasks
         self.metrics = mc.get_metrics()
         self.chunks = [dict(chunk) for chunk in mc.chunk_metrics]
         self.good = [chunk for chunk in self.chunks if chunk.get("error") is None]
@@ -100,7 +101,7 @@ def measure(client, fileset, analysis):
         output, report = runner(fileset, processor_instance=analysis)
         mc.set_coffea_report(report)
     assert output["events"] == 2100 * len(fileset)
-    return Measured(mc, report, fileset)
+    return Measured(mc, report, fileset, type(analysis).__name__)
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +112,14 @@ def measured(client, fileset, tmp_path_factory):
 @pytest.fixture(scope="module")
 def spilled(fileset):
     """A run on a worker without room: what a task returns goes to disk, and comes back from there."""
+    dask = pytest.importorskip("dask")
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        dashboard_address=None,
-        memory_limit="4GB",
-        memory_target_fraction=1e-6,
-        memory_spill_fraction=False,
-        memory_pause_fraction=False,
-    ) as cluster, distributed.Client(cluster) as own:
+    memory = {"target": 1e-6, "spill": False, "pause": False, "terminate": False}
+    with dask.config.set({f"distributed.worker.memory.{key}": value for key, value in memory.items()}):
+        cluster = distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit="4GB"
+        )
+    with cluster, distributed.Client(cluster) as own:
         return measure(own, {"ttbar": fileset["ttbar"]}, Histograms(os.devnull))
 
 
@@ -221,7 +220,7 @@ def known_sum(*values):
 
 def fine(run):
     def ours(context, prefix):
-        return context == "execute" and prefix == "Analysis"
+        return context == "execute" and prefix == run.name
 
     def others(context, prefix):
         return not ours(context, prefix)
@@ -309,8 +308,8 @@ def files(run):
     }
 
 
-# What the run on the usual cluster does not have: Dask writes an activity down only when it happens. These
-# are checked in the run that spills.
+# What the run on the usual cluster may lack: Dask writes an activity down only when it happens. These are
+# checked in the run that spills.
 NEEDS_SPILLING = {
     "disk_read_bytes",
     "disk_write_bytes",
@@ -318,6 +317,8 @@ NEEDS_SPILLING = {
     "decompression_time_seconds",
     "total_compression_overhead_seconds",
     "serialization_time_seconds",
+    "deserialization_time_seconds",
+    "total_serialization_overhead_seconds",
 }
 SCALARS = (workflow, workers, fine, distributions, files)
 # The contract's other names, each with its own test below.

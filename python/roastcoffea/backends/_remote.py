@@ -266,10 +266,12 @@ async def finish_worker(
     answer: dict[str, Any] = {"totals": {}}
     # After that moment (of the scheduler's clock) nobody listens any more.
     if topic is not None and time.time() + dask_worker.scheduler_delay < until:
-        # Where it was never imported, no record was made.
-        channel = sys.modules.get("roastcoffea.channel")
         try:
-            if channel is not None:
+            # Where the engine was never loaded, no record was made. The channel is loaded with the
+            # first record that is sent: those held back may be older.
+            if "roastcoffea._core" in sys.modules:
+                from roastcoffea import channel
+
                 # As in a task: what is sent goes through this very worker.
                 with set_thread_state(execution_state={"worker": dask_worker}):
                     channel.flush(topic)
