@@ -54,3 +54,9 @@ def make_log(n, **metadata):
     for i in range(1, n):
         log += processor.process(Events(i % 7, **metadata))["__roastcoffea_metrics__"]
     return log
+
+
+@track_metrics
+def count(events):
+    """A processor that is a plain function, and is found by its name."""
+    return {"n": len(events)}

@@ -15,11 +15,13 @@ import weakref
 from types import SimpleNamespace
 
 import pytest
+import samples
 from samples import Events, Processor, block_of
 
 import roastcoffea
 from roastcoffea import BaseInstrumentationContext, track_metrics, track_time
 from roastcoffea._core import ChunkLog, _fail_allocations, faults
+from roastcoffea.channel import take_memory
 
 KEY = "__roastcoffea_metrics__"
 
@@ -773,3 +775,20 @@ def test_the_catalogue_knows_every_key():
     chunk = dict(only_chunk(Processor().process(Events())))
     assert set(chunk) <= known
     assert known - set(chunk) == {"error", "file_metadata"}
+
+
+def test_a_function_found_by_name_travels_switched_on():
+    assert pickle.loads(pickle.dumps(samples.count)) is samples.count
+    samples.count._roastcoffea_collect_metrics = True
+    samples.count._roastcoffea_topic = "memory:by name"
+    try:
+        data = pickle.dumps(samples.count)
+    finally:
+        del samples.count._roastcoffea_collect_metrics, samples.count._roastcoffea_topic
+    # what arrives is switched on, while the function of that name over there is left as it is
+    again = pickle.loads(data)
+    assert again is not samples.count
+    assert only_chunk(again(Events(2)))["num_events"] == 2
+    assert KEY not in samples.count(Events(2))
+    assert again._roastcoffea_topic == "memory:by name"
+    take_memory("memory:by name")
