@@ -313,6 +313,16 @@ static void put_differences(const roast_reading *before, const roast_reading *af
 #undef DIFFERENCE
 }
 
+/* A thread cannot compute for longer than time passes; but an interrupt between the clock and the reading is
+ * charged to whoever runs. */
+static void limit_cpu(roast_chunk *chunk) {
+    int64_t limit = to_microseconds(chunk->duration_ns + 499);
+    if (chunk->cpu_system_ns > limit)
+        chunk->cpu_system_ns = limit;
+    if (chunk->cpu_user_ns > limit - chunk->cpu_system_ns)
+        chunk->cpu_user_ns = limit - chunk->cpu_system_ns;
+}
+
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
     roast_mono end = roast_mono_now();
     out->duration_ns = roast_mono_since(chunk->start, end);
@@ -325,6 +335,7 @@ void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
         roast_probe_read(probe, ext_reading_groups, &after);
     put_memory(chunk, &after, out);
     put_differences(&chunk->before, &after, out);
+    limit_cpu(out);
     close_sections(chunk, out->duration_ns);
     if (chunk->dropped_sections > 0) {
         out->dropped_sections = chunk->dropped_sections;

@@ -139,7 +139,7 @@ def test_cpu_is_never_more_than_the_time_that_passed():
     processor = Plain(lambda self, events: {"x": sum(range(2000))})
     for _ in range(200):
         chunk = only_chunk(processor.process(Events()))
-        assert chunk["cpu_user_s"] + chunk["cpu_system_s"] <= chunk["duration"] + 50e-6
+        assert chunk["cpu_user_s"] + chunk["cpu_system_s"] <= chunk["duration"] + 1e-6
 
 
 def test_the_peak_of_memory_that_is_freed_again():
