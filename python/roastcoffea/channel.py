@@ -9,20 +9,24 @@ from __future__ import annotations
 import os
 import struct
 import threading
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 from roastcoffea import _core
 
-__all__ = ["deliver", "flush", "read_files", "take_memory"]
+__all__ = ["close", "deliver", "flush", "read_files", "take_memory"]
 
 _LENGTH = struct.Struct("<I")
 _kept: dict[str, list[bytes]] = {}
+_closed: deque[str] = deque(maxlen=1000)
 _lock = threading.Lock()
 
 
 def deliver(topic: str, data: bytes) -> None:
-    """Sends one packed chunk log."""
+    """Sends one packed chunk log; nobody listens to a topic that was closed."""
+    if topic in _closed:
+        return
     kind, _, rest = topic.partition(":")
     if kind == "memory":
         with _lock:
@@ -38,6 +42,12 @@ def deliver(topic: str, data: bytes) -> None:
 def flush(topic: str | None = None) -> None:
     """Sends what this process still holds back, of one topic or of all."""
     _core.flush_outbox(topic)
+
+
+def close(topic: str) -> None:
+    """Sends what is held back. Chunks that are still running, of a run that failed, send nothing more."""
+    flush(topic)
+    _closed.append(topic)
 
 
 def take_memory(topic: str) -> list[bytes]:

@@ -145,3 +145,11 @@ def test_the_topic_travels_with_the_processor():
     again = pickle.loads(pickle.dumps(processor_on("memory:x")))
     again.process(Events())
     assert len(records(channel.take_memory("memory:x"))) == 1
+
+
+def test_a_topic_that_was_closed_takes_nothing_more():
+    processor = processor_on("memory:closed")
+    processor.process(Events())
+    channel.close("memory:closed")
+    processor.process(Events())
+    assert len(records(channel.take_memory("memory:closed"))) == 1

@@ -274,7 +274,7 @@ async def finish_worker(
 
                 # As in a task: what is sent goes through this very worker.
                 with set_thread_state(execution_state={"worker": dask_worker}):
-                    channel.flush(topic)
+                    channel.close(topic)
         except Exception as error:
             answer["problem"] = f"{type(error).__name__}: {error}"
         # What threads have handed to the event loop goes first.
