@@ -104,6 +104,18 @@ def traces(client):
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_trace_of_other_tests(client):
+    """Runs that failed on purpose elsewhere may have had a record on the wire when they ended."""
+
+    def forget(dask_scheduler):
+        topics = dask_scheduler._broker._topics
+        for name in [name for name in topics if "roastcoffea" in name]:
+            del topics[name]
+
+    client.run_on_scheduler(forget)
+
+
 def cpu(metrics, prefix, activity="thread-cpu"):
     return sum(v for k, v in metrics.items() if k[1:3] == (prefix, activity))
 
