@@ -35,36 +35,14 @@ static int put(PyObject *dict, const char *key, PyObject *value) {
     return result;
 }
 
-/* ---- workers ---- */
+/* ---- workers, workflow and fine metrics ---- */
 
-/* Where workers were counted at other moments than they were sampled, the number of workers comes from
- * the counts alone; a tick between two counts would bend the trapezoids. */
-static int correct_counts(const run_input *input, roast_metrics *metrics) {
-    static const char *const from_counts[] = {"avg_workers", "mean_workers", "peak_workers"};
-    run_input counted;
-    roast_error err;
-    if (input->counts == NULL)
-        return 0;
-    if (run_input_init(&counted, input->state) != 0)
-        return -1;
-    roast_run_lend_series(counted.run, input->counts);
-    roast_metrics *counts = compute_family(&counted, roast_metrics_workers);
-    run_input_reset(&counted);
-    if (counts == NULL)
-        return -1;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < sizeof from_counts / sizeof *from_counts; i++)
-        result = raised(roast_metrics_set(metrics, from_counts[i],
-                                          roast_metrics_get(counts, from_counts[i]), &err),
-                        &err);
-    double workers = roast_value_number(roast_metrics_get(counts, "avg_workers"));
-    double cores = roast_value_number(roast_metrics_get(metrics, "cores_per_worker"));
-    if (result == 0)
-        result = raised(
-            roast_metrics_set(metrics, "total_cores", roast_value_real(workers * cores), &err),
-            &err);
-    roast_metrics_free(counts);
-    return result;
+/* The scalars of one family, from an input that is ready. */
+static PyObject *scalars_of(const run_input *input, formulas formula, metric_family family) {
+    roast_metrics *metrics = compute_family(input, formula);
+    PyObject *dict = metrics != NULL ? ext_scalar_dict(metrics, family) : NULL;
+    roast_metrics_free(metrics);
+    return dict;
 }
 
 PyObject *ext_worker_metrics(PyObject *module, PyObject *tracking) {
@@ -72,23 +50,9 @@ PyObject *ext_worker_metrics(PyObject *module, PyObject *tracking) {
     PyObject *dict = NULL;
     if (run_input_init(&input, ext_state_of_module(module)) != 0)
         return NULL;
-    if (run_input_set_tracking(&input, tracking) == 0) {
-        roast_metrics *metrics = compute_family(&input, roast_metrics_workers);
-        if (metrics != NULL && correct_counts(&input, metrics) == 0)
-            dict = ext_scalar_dict(metrics, FAMILY_WORKERS);
-        roast_metrics_free(metrics);
-    }
+    if (run_input_set_tracking(&input, tracking) == 0)
+        dict = scalars_of(&input, roast_metrics_workers, FAMILY_WORKERS);
     run_input_reset(&input);
-    return dict;
-}
-
-/* ---- workflow and fine metrics ---- */
-
-/* The scalars of one family, from an input that is ready. */
-static PyObject *scalars_of(const run_input *input, formulas formula, metric_family family) {
-    roast_metrics *metrics = compute_family(input, formula);
-    PyObject *dict = metrics != NULL ? ext_scalar_dict(metrics, family) : NULL;
-    roast_metrics_free(metrics);
     return dict;
 }
 
@@ -123,29 +87,8 @@ PyObject *ext_fine_metrics(PyObject *module, PyObject *args, PyObject *kwargs) {
 
 /* ---- chunks and files ---- */
 
-/* The table of sections where the user recorded some beside the chunks: as if these were chunks too. */
-static PyObject *sections_with_own(const run_input *input) {
-    run_input both;
-    roast_error err;
-    roast_metrics *metrics = NULL;
-    if (run_input_init(&both, input->state) != 0)
-        return NULL;
-    if (raised(roast_chunklog_copy(roast_run_chunks_view(input->run), &both.chunks, &err), &err) ==
-            0 &&
-        raised(roast_chunklog_merge(both.chunks, input->sections, false, NULL, &err), &err) == 0) {
-        roast_run_lend_chunks(both.run, both.chunks);
-        metrics = compute_family(&both, roast_metrics_chunks);
-    }
-    PyObject *table = metrics != NULL ? ext_section_table(metrics) : NULL;
-    roast_metrics_free(metrics);
-    run_input_reset(&both);
-    return table;
-}
-
-static int put_chunk_tables(PyObject *dict, const run_input *input, const roast_metrics *metrics) {
-    PyObject *sections =
-        input->sections != NULL ? sections_with_own(input) : ext_section_table(metrics);
-    if (put(dict, "sections", sections) != 0)
+static int put_chunk_tables(PyObject *dict, const roast_metrics *metrics) {
+    if (put(dict, "sections", ext_section_table(metrics)) != 0)
         return -1;
     return put(dict, "per_dataset", ext_dataset_table(metrics));
 }
@@ -162,7 +105,7 @@ PyObject *ext_chunk_metrics(PyObject *module, PyObject *args, PyObject *kwargs) 
         run_input_set_chunks(&input, chunks) == 0) {
         roast_metrics *metrics = compute_family(&input, roast_metrics_chunks);
         dict = metrics != NULL ? ext_scalar_dict(metrics, FAMILY_CHUNKS) : NULL;
-        if (dict != NULL && put_chunk_tables(dict, &input, metrics) != 0)
+        if (dict != NULL && put_chunk_tables(dict, metrics) != 0)
             Py_CLEAR(dict);
         roast_metrics_free(metrics);
     }
@@ -275,25 +218,16 @@ PyObject *ext_efficiency_metrics(PyObject *module, PyObject *args, PyObject *kwa
 
 /* ---- all ---- */
 
-static roast_metrics *compute_all(const run_input *input) {
+PyObject *ext_all_metrics_of(const run_input *input) {
     roast_metrics *metrics = NULL;
     roast_error err;
     if (raised(roast_metrics_compute(input->run, &metrics, &err), &err) != 0)
         return NULL;
-    if (correct_counts(input, metrics) == 0 &&
-        raised(roast_metrics_efficiency(metrics, &err), &err) == 0)
-        return metrics;
-    roast_metrics_free(metrics);
-    return NULL;
-}
-
-PyObject *ext_all_metrics_of(const run_input *input) {
-    roast_metrics *metrics = compute_all(input);
     const roast_chunklog *log = roast_run_chunks_view(input->run);
     PyObject *dict = metrics != NULL ? ext_scalar_dict(metrics, FAMILY_ALL) : NULL;
-    if (dict != NULL && (put_chunk_tables(dict, input, metrics) != 0 ||
-                         ext_put_file_tables(dict, metrics, log) != 0 ||
-                         put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0))
+    if (dict != NULL &&
+        (put_chunk_tables(dict, metrics) != 0 || ext_put_file_tables(dict, metrics, log) != 0 ||
+         put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0))
         Py_CLEAR(dict);
     roast_metrics_free(metrics);
     return dict;

@@ -104,8 +104,6 @@ void run_input_reset(run_input *input) {
     roast_run_free(input->run);
     roast_chunklog_free(input->chunks);
     roast_series_free(input->series);
-    roast_series_free(input->counts);
-    roast_chunklog_free(input->sections);
     *input = (run_input){.state = input->state};
 }
 
@@ -255,8 +253,10 @@ int run_input_set_tracking(run_input *input, PyObject *tracking) {
         return 0;
     const roast_series *series = ext_series_view(input->state, tracking);
     if (series == NULL) {
-        if (ext_tracking_series(tracking, &input->series, &input->counts) != 0)
+        roast_series *counts;
+        if (ext_tracking_series(tracking, &input->series, &counts) != 0)
             return -1;
+        roast_run_take_counts(input->run, counts);
         series = input->series;
     }
     roast_run_lend_series(input->run, series);
@@ -480,9 +480,11 @@ int run_input_set_sections(run_input *input, PyObject *sections) {
         return -1;
     }
     Py_ssize_t n = PyList_GET_SIZE(list);
-    int result = n > 0 ? raised(roast_chunklog_new(&input->sections, &err), &err) : 0;
+    roast_chunklog *log = NULL;
+    int result = n > 0 ? raised(roast_chunklog_new(&log, &err), &err) : 0;
     for (Py_ssize_t i = 0; result == 0 && i < n; i++)
-        result = add_section(input->sections, PyList_GET_ITEM(list, i));
+        result = add_section(log, PyList_GET_ITEM(list, i));
+    roast_run_take_sections(input->run, log);
     Py_DECREF(list);
     return result;
 }

@@ -11,10 +11,6 @@ typedef struct run_input {
     /* Parts that are lent to the run and freed with the input. */
     roast_chunklog *chunks;
     roast_series *series;
-    /* The moments at which workers were counted, where samples were taken at others; or NULL. */
-    roast_series *counts;
-    /* Sections that the user recorded beside the chunks: a log of its own, or NULL. */
-    roast_chunklog *sections;
 } run_input;
 
 /* All of these: 0, or -1 with an exception set. None (or NULL) for an object is "not there". */

@@ -267,11 +267,7 @@ static PyObject *run_table(PyObject *op, void *which) {
     roast_columns *columns = NULL;
     roast_error err;
     if (self->tables[table] == NULL) {
-        roast_status status =
-            table == ROAST_TABLE_sections
-                ? roast_columns_new_sections(self->input.run, self->input.sections, &columns, &err)
-                : roast_columns_new(self->input.run, table, &columns, &err);
-        if (raised(status, &err) != 0)
+        if (raised(roast_columns_new(self->input.run, table, &columns, &err), &err) != 0)
             return NULL;
         self->tables[table] = ext_table_new(state_of(op), columns);
     }

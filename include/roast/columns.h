@@ -159,14 +159,12 @@ typedef struct roast_column {
 
 typedef struct roast_columns roast_columns;
 
-/* One table of a run. A whole number that does not fit in 64 bits is absent. ROAST_ENOMEM;
+/* One table of a run; sections that were recorded beside the chunks stand behind those of the chunks.
+ * A whole number that does not fit in 64 bits is absent. ROAST_ENOMEM;
  * ROAST_ELIMIT where the texts of a column take more than 2 GB; ROAST_EINVAL for a number that is no
  * table. */
 roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
                                roast_error *err);
-/* The sections of a run and, behind them, those of a log that stands beside its chunks (or NULL). */
-roast_status roast_columns_new_sections(const roast_run *run, const roast_chunklog *beside,
-                                        roast_columns **out, roast_error *err);
 /* One owner more: each of them calls free. Both may be called by any thread at any time. */
 roast_columns *roast_columns_share(roast_columns *columns);
 void roast_columns_free(roast_columns *columns);

@@ -42,6 +42,15 @@ void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roa
 /* Absent string if there is none. */
 roast_str roast_run_meta(const roast_run *run, roast_str key);
 
+/* What could not be measured and why, in words; one that is there already is not added again. */
+roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err);
+uint32_t roast_run_note_count(const roast_run *run);
+roast_str roast_run_note(const roast_run *run, uint32_t index);
+
+/* Chunks that a checkpoint replayed with the numbers of another run: they are in no figure. */
+void roast_run_set_replayed(roast_run *run, uint64_t chunks);
+uint64_t roast_run_replayed(const roast_run *run);
+
 /* The prefix of the processing tasks; absent: all tasks count as processing. */
 roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err);
 roast_str roast_run_processor(const roast_run *run);
@@ -58,6 +67,16 @@ void roast_run_take_series(roast_run *run, roast_series *series);
  * NULL, or taking a part, ends it. */
 void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log);
 void roast_run_lend_series(roast_run *run, const roast_series *series);
+
+/* Two parts that most runs do not have: the view is NULL then, and NULL may be taken and lent.
+ * Worker counts: how many workers there were, seen at other moments than the samples of the series. */
+const roast_series *roast_run_counts_view(const roast_run *run);
+void roast_run_take_counts(roast_run *run, roast_series *counts);
+void roast_run_lend_counts(roast_run *run, const roast_series *counts);
+/* Sections that the user recorded beside the chunks, each in a record of its own. */
+const roast_chunklog *roast_run_sections_view(const roast_run *run);
+void roast_run_take_sections(roast_run *run, roast_chunklog *sections);
+void roast_run_lend_sections(roast_run *run, const roast_chunklog *sections);
 
 /* A figure of a span, summed up by the scheduler: ("execute", prefix, "thread-cpu", "seconds"). */
 typedef struct roast_span_value {

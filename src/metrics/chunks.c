@@ -222,7 +222,18 @@ static roast_status put_datasets(roast_metrics *metrics, const roast_chunk_total
     return ROAST_OK;
 }
 
+roast_status roast_chunk_totals_add_sections(roast_chunk_totals *totals,
+                                             const roast_chunklog *beside) {
+    roast_chunk_cursor cursor;
+    roast_chunk record;
+    roast_chunk_cursor_init(&cursor, beside);
+    while (roast_chunk_cursor_next(&cursor, &record))
+        ROAST_TRY(roast_section_totals_add(totals->sections, beside, &record));
+    return ROAST_OK;
+}
+
 roast_status roast_chunk_totals_finish(roast_chunk_totals *totals, roast_metrics *metrics) {
+    ROAST_TRY(roast_section_totals_finish(totals->sections, metrics));
     if (totals->good + totals->failed == 0)
         return ROAST_OK;
     roast_put(metrics, ROAST_M_num_successful_chunks, roast_value_int((int64_t)totals->good));
@@ -230,6 +241,5 @@ roast_status roast_chunk_totals_finish(roast_chunk_totals *totals, roast_metrics
     put_durations(metrics, totals);
     put_memory(metrics, totals);
     put_events(metrics, totals);
-    ROAST_TRY(put_datasets(metrics, totals));
-    return roast_section_totals_finish(totals->sections, metrics);
+    return put_datasets(metrics, totals);
 }

@@ -53,6 +53,9 @@ roast_status roast_chunk_totals_new(roast_chunk_totals **out);
 void roast_chunk_totals_free(roast_chunk_totals *totals);
 roast_status roast_chunk_totals_add(roast_chunk_totals *totals, const roast_chunklog *log,
                                     const roast_chunk *chunk);
+/* Sections that were recorded beside the chunks, each in a record of its own. */
+roast_status roast_chunk_totals_add_sections(roast_chunk_totals *totals,
+                                             const roast_chunklog *beside);
 roast_status roast_chunk_totals_finish(roast_chunk_totals *totals, roast_metrics *metrics);
 
 typedef struct roast_section_totals roast_section_totals; /* sections.c */

@@ -105,6 +105,8 @@ static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, bo
         status = roast_file_totals_new(run, &files);
     if (status == ROAST_OK)
         status = walk_chunks(roast_run_chunks_view(run), chunks, files);
+    if (status == ROAST_OK && want_chunks && roast_run_sections_view(run) != NULL)
+        status = roast_chunk_totals_add_sections(chunks, roast_run_sections_view(run));
     if (status == ROAST_OK && want_chunks)
         status = roast_chunk_totals_finish(chunks, metrics);
     if (status == ROAST_OK && want_files)

@@ -48,6 +48,8 @@ static void count_workers(roast_metrics *metrics, const roast_series *series) {
     roast_time_average over_time = {0};
     roast_stats plain = {0};
     uint64_t ticks = roast_series_tick_count(series);
+    if (ticks == 0)
+        return;
     roast_utc start = roast_series_tick_time(series, 0);
     for (uint64_t tick = 0; tick < ticks; tick++) {
         double workers = roast_series_tick_workers(series, tick);
@@ -96,7 +98,9 @@ roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run,
     const roast_series *series = roast_run_series_view(run);
     if (roast_series_tick_count(series) == 0)
         return ROAST_OK;
-    count_workers(metrics, series);
+    const roast_series *counts = roast_run_counts_view(run);
+    /* A tick between two counts would bend the trapezoids. */
+    count_workers(metrics, counts != NULL ? counts : series);
 
     worker_figures figures = {0};
     for (uint32_t worker = 0; worker < roast_series_worker_count(series); worker++)

@@ -19,13 +19,13 @@ const char *roast_table_name(roast_table table) {
     return (unsigned)table < ROAST_TABLES ? names[table] : "unknown";
 }
 
-static roast_status make_table(const roast_run *run, roast_table table,
-                               const roast_chunklog *beside, roast_columns **out) {
+static roast_status make_table(const roast_run *run, roast_table table, roast_columns **out) {
     switch (table) {
     case ROAST_TABLE_chunks:
         return roast_columns_of_chunks(roast_run_chunks_view(run), out);
     case ROAST_TABLE_sections:
-        return roast_columns_of_sections(roast_run_chunks_view(run), beside, out);
+        return roast_columns_of_sections(roast_run_chunks_view(run), roast_run_sections_view(run),
+                                         out);
     case ROAST_TABLE_samples:
         return roast_columns_of_samples(roast_run_series_view(run), out);
     case ROAST_TABLE_reads:
@@ -36,10 +36,10 @@ static roast_status make_table(const roast_run *run, roast_table table,
     return ROAST_EINVAL;
 }
 
-static roast_status new_table(const roast_run *run, roast_table table, const roast_chunklog *beside,
-                              roast_columns **out, roast_error *err) {
+roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
+                               roast_error *err) {
     roast_columns *columns = NULL;
-    roast_status status = make_table(run, table, beside, &columns);
+    roast_status status = make_table(run, table, &columns);
     if (status == ROAST_OK)
         status = roast_columns_finish(columns);
     if (status == ROAST_OK) {
@@ -53,16 +53,6 @@ static roast_status new_table(const roast_run *run, roast_table table, const roa
                            status == ROAST_ELIMIT ? "too many texts for the table of %s"
                                                   : "no memory for the table of %s",
                            roast_table_name(table));
-}
-
-roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
-                               roast_error *err) {
-    return new_table(run, table, NULL, out, err);
-}
-
-roast_status roast_columns_new_sections(const roast_run *run, const roast_chunklog *beside,
-                                        roast_columns **out, roast_error *err) {
-    return new_table(run, ROAST_TABLE_sections, beside, out, err);
 }
 
 roast_columns *roast_columns_share(roast_columns *columns) {

@@ -19,11 +19,19 @@ struct roast_run {
     roast_series *series;
     const roast_chunklog *lent_chunks; /* the caller's; seen instead of the run's own, or NULL */
     const roast_series *lent_series;
+    roast_series *counts; /* NULL unless there are any */
+    const roast_series *lent_counts;
+    roast_chunklog *sections; /* the same */
+    const roast_chunklog *lent_sections;
+    uint64_t replayed;
 
     roast_arena texts; /* every string that goes out: none moves while the run lives */
     roast_str *columns;
     size_t columns_capacity;
     uint32_t column_count;
+    roast_str *notes;
+    size_t notes_capacity;
+    uint32_t note_count;
     roast_intern meta_keys; /* a key's number is that of its entry */
     meta_entry *meta;
     size_t meta_capacity;
@@ -58,8 +66,11 @@ void roast_run_free(roast_run *run) {
         return;
     roast_chunklog_free(run->chunks);
     roast_series_free(run->series);
+    roast_series_free(run->counts);
+    roast_chunklog_free(run->sections);
     roast_arena_reset(&run->texts);
     roast_free(run->columns);
+    roast_free(run->notes);
     roast_intern_reset(&run->meta_keys);
     roast_free(run->meta);
     roast_intern_reset(&run->span_keys);
@@ -85,21 +96,27 @@ roast_report roast_run_get_report(const roast_run *run) {
     return run->report;
 }
 
+/* One text more at the end of a list. */
+static roast_status add_text(roast_run *run, roast_str **list, size_t *capacity, uint32_t *count,
+                             roast_str text) {
+    void *memory = *list;
+    roast_status status = roast_array_reserve(&memory, capacity, sizeof **list, (size_t)*count + 1);
+    *list = memory;
+    if (status == ROAST_OK)
+        status = roast_arena_str(&run->texts, text, &(*list)[*count]);
+    if (status == ROAST_OK)
+        ++*count;
+    return status;
+}
+
 roast_status roast_run_add_column(roast_run *run, roast_str column, roast_error *err) {
     if (column.data == NULL)
         return roast_error_set(err, ROAST_EINVAL, "run column", -1, "a column needs a name");
     if (run->column_count == UINT32_MAX)
         return roast_error_set(err, ROAST_ELIMIT, "run column", -1, "too many columns");
-    void *columns = run->columns;
-    roast_status status = roast_array_reserve(&columns, &run->columns_capacity,
-                                              sizeof *run->columns, (size_t)run->column_count + 1);
-    run->columns = columns;
-    if (status == ROAST_OK)
-        status = roast_arena_str(&run->texts, column, &run->columns[run->column_count]);
-    if (status != ROAST_OK)
-        return no_memory(status, err);
-    run->column_count++;
-    return ROAST_OK;
+    roast_status status =
+        add_text(run, &run->columns, &run->columns_capacity, &run->column_count, column);
+    return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
 }
 
 uint32_t roast_run_column_count(const roast_run *run) {
@@ -164,6 +181,35 @@ roast_str roast_run_meta(const roast_run *run, roast_str key) {
     return (roast_str){NULL, 0};
 }
 
+/* ---- notes ---- */
+roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err) {
+    if (note.data == NULL)
+        return roast_error_set(err, ROAST_EINVAL, "run note", -1, "a note needs a text");
+    for (uint32_t i = 0; i < run->note_count; i++)
+        if (roast_str_equal(run->notes[i], note))
+            return ROAST_OK;
+    if (run->note_count == UINT32_MAX)
+        return roast_error_set(err, ROAST_ELIMIT, "run note", -1, "too many notes");
+    roast_status status = add_text(run, &run->notes, &run->notes_capacity, &run->note_count, note);
+    return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
+}
+
+uint32_t roast_run_note_count(const roast_run *run) {
+    return run->note_count;
+}
+
+roast_str roast_run_note(const roast_run *run, uint32_t index) {
+    return index < run->note_count ? run->notes[index] : (roast_str){NULL, 0};
+}
+
+void roast_run_set_replayed(roast_run *run, uint64_t chunks) {
+    run->replayed = chunks;
+}
+
+uint64_t roast_run_replayed(const roast_run *run) {
+    return run->replayed;
+}
+
 roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err) {
     roast_status status = roast_arena_str(&run->texts, name, &run->processor);
     return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
@@ -216,6 +262,36 @@ void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log) {
 
 void roast_run_lend_series(roast_run *run, const roast_series *series) {
     run->lent_series = series;
+}
+
+const roast_series *roast_run_counts_view(const roast_run *run) {
+    return run->lent_counts != NULL ? run->lent_counts : run->counts;
+}
+
+void roast_run_take_counts(roast_run *run, roast_series *counts) {
+    run->lent_counts = NULL;
+    if (counts != run->counts)
+        roast_series_free(run->counts);
+    run->counts = counts;
+}
+
+void roast_run_lend_counts(roast_run *run, const roast_series *counts) {
+    run->lent_counts = counts;
+}
+
+const roast_chunklog *roast_run_sections_view(const roast_run *run) {
+    return run->lent_sections != NULL ? run->lent_sections : run->sections;
+}
+
+void roast_run_take_sections(roast_run *run, roast_chunklog *sections) {
+    run->lent_sections = NULL;
+    if (sections != run->sections)
+        roast_chunklog_free(run->sections);
+    run->sections = sections;
+}
+
+void roast_run_lend_sections(roast_run *run, const roast_chunklog *sections) {
+    run->lent_sections = sections;
 }
 
 /* ---- spans ---- */

@@ -525,7 +525,9 @@ static void test_sections_beside_the_chunks(void **state) {
     roast_chunk chunk = {.sections = &section, .n_sections = 1};
     assert_ok(roast_chunklog_append(beside, &chunk, &err), err);
     roast_columns *columns = NULL;
-    assert_ok(roast_columns_new_sections(run, beside, &columns, &err), err);
+    roast_run_lend_sections(run, beside);
+    assert_ok(roast_columns_new(run, ROAST_TABLE_sections, &columns, &err), err);
+    roast_run_lend_sections(run, NULL);
     roast_chunklog_free(beside);
     assert_int_equal(13, roast_columns_rows(columns));
     assert_sound(columns);
@@ -536,7 +538,7 @@ static void test_sections_beside_the_chunks(void **state) {
     assert_text(columns, "name", 12, str("by hand"));
     assert_real(columns, "time_delta", 12, 2);
     roast_columns_free(columns);
-    assert_ok(roast_columns_new_sections(run, NULL, &columns, &err), err);
+    assert_ok(roast_columns_new(run, ROAST_TABLE_sections, &columns, &err), err);
     assert_int_equal(12, roast_columns_rows(columns));
     roast_columns_free(columns);
     roast_run_free(run);

@@ -228,6 +228,40 @@ static void expect_file(const roast_metrics *metrics, const char *name, double b
     assert_value(ratio, row->compression_ratio);
 }
 
+/* Workers that were counted at other moments than they were sampled; sections beside the chunks. */
+static void test_counts_and_sections_of_their_own(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    add_workers(run);
+    roast_series *counts;
+    assert_ok(roast_series_new(&counts, &err), err);
+    static const uint32_t workers[] = {3, 5};
+    for (int tick = 0; tick < 2; tick++)
+        assert_ok(
+            roast_series_tick(counts, (roast_utc){tick * INT64_C(1000000000)}, workers[tick], &err),
+            err);
+    roast_run_take_counts(run, counts);
+    roast_chunklog *beside;
+    assert_ok(roast_chunklog_new(&beside, &err), err);
+    roast_section section = {roast_str_of("by hand"), ROAST_SECTION_TIME, -1, 1, 0, 250000000, 0};
+    roast_chunk record = {.sections = &section, .n_sections = 1};
+    assert_ok(roast_chunklog_append(beside, &record, &err), err);
+    assert_ok(roast_chunklog_append(beside, &record, &err), err);
+    roast_run_take_sections(run, beside);
+
+    roast_metrics *metrics = compute(run);
+    roast_run_free(run);
+    double cores = roast_value_number(roast_metrics_get(metrics, "cores_per_worker"));
+    assert_near(4, roast_value_number(roast_metrics_get(metrics, "avg_workers")));
+    assert_near(4, roast_value_number(roast_metrics_get(metrics, "mean_workers")));
+    assert_int_equal(5, roast_metrics_get(metrics, "peak_workers").integer);
+    assert_near(4 * cores, roast_value_number(roast_metrics_get(metrics, "total_cores")));
+    expect_time(metrics, "by hand", 2, 0.5, 0.5);
+    assert_int_equal(ROAST_VALUE_NONE, roast_metrics_get(metrics, "num_successful_chunks").kind);
+    roast_metrics_free(metrics);
+}
+
 static void test_files(void **state) {
     (void)state;
     roast_run *run = full_run();
@@ -401,6 +435,7 @@ int main(void) {
         cmocka_unit_test(test_every_number_of_a_full_run),
         cmocka_unit_test(test_datasets),
         cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_counts_and_sections_of_their_own),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_files_from_columns),
         cmocka_unit_test(test_columns_without_files),

@@ -37,6 +37,11 @@ static void test_a_new_run_knows_nothing(void **state) {
     assert_null(roast_run_processor(run).data);
     assert_int_equal(0, roast_run_span_count(run));
     assert_null(roast_run_span(run, 0).context.data);
+    assert_int_equal(0, roast_run_note_count(run));
+    assert_null(roast_run_note(run, 0).data);
+    assert_int_equal(0, roast_run_replayed(run));
+    assert_null(roast_run_counts_view(run));
+    assert_null(roast_run_sections_view(run));
     assert_int_equal(0, roast_chunklog_count(roast_run_chunks_view(run)));
     assert_int_equal(0, roast_series_tick_count(roast_run_series_view(run)));
     roast_run_free(run);
@@ -113,6 +118,56 @@ static void test_meta(void **state) {
     assert_str("python", key);
     assert_str("3.12", value);
     assert_str("249", roast_run_meta(run, str("key249")));
+    roast_run_free(run);
+}
+
+static void test_notes(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    char text[] = "no spans";
+    assert_ok(roast_run_add_note(run, str(text), &err), err);
+    text[0] = '?'; /* the run has a copy */
+    assert_ok(roast_run_add_note(run, str("no series"), &err), err);
+    assert_ok(roast_run_add_note(run, str("no spans"), &err), err);
+    assert_int_equal(2, roast_run_note_count(run));
+    assert_true(roast_str_equal(str("no spans"), roast_run_note(run, 0)));
+    assert_true(roast_str_equal(str("no series"), roast_run_note(run, 1)));
+    assert_null(roast_run_note(run, 2).data);
+    assert_int_equal(ROAST_EINVAL, roast_run_add_note(run, (roast_str){NULL, 0}, &err));
+    roast_run_set_replayed(run, 12);
+    assert_int_equal(12, roast_run_replayed(run));
+    roast_run_free(run);
+}
+
+static void test_parts_that_few_runs_have(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    roast_series *counts, *lent_counts;
+    roast_chunklog *sections, *lent_sections;
+    assert_ok(roast_series_new(&counts, &err), err);
+    assert_ok(roast_series_new(&lent_counts, &err), err);
+    assert_ok(roast_chunklog_new(&sections, &err), err);
+    assert_ok(roast_chunklog_new(&lent_sections, &err), err);
+    roast_run_take_counts(run, counts);
+    roast_run_take_counts(run, counts); /* its own again: stays */
+    roast_run_take_sections(run, sections);
+    roast_run_take_sections(run, sections);
+    roast_run_lend_counts(run, lent_counts);
+    roast_run_lend_sections(run, lent_sections);
+    assert_ptr_equal(lent_counts, roast_run_counts_view(run));
+    assert_ptr_equal(lent_sections, roast_run_sections_view(run));
+    roast_run_lend_counts(run, NULL);
+    roast_run_lend_sections(run, NULL);
+    assert_ptr_equal(counts, roast_run_counts_view(run));
+    assert_ptr_equal(sections, roast_run_sections_view(run));
+    roast_run_take_counts(run, NULL);
+    roast_run_take_sections(run, NULL);
+    assert_null(roast_run_counts_view(run));
+    assert_null(roast_run_sections_view(run));
+    roast_series_free(lent_counts);
+    roast_chunklog_free(lent_sections);
     roast_run_free(run);
 }
 
@@ -296,6 +351,8 @@ int main(void) {
         cmocka_unit_test(test_clock_and_report),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_parts_that_few_runs_have),
         cmocka_unit_test(test_processor),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_lent_parts_stay_the_callers),
