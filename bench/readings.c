@@ -1,9 +1,12 @@
 /* bench_readings: what each reading of the kernel costs, beside the floor of the same machine.
  *
  * Prints one JSON object: nanoseconds a call, the least and the median of several rounds, and
- * the share of a core that the sampling thread takes. */
+ * the share of a core that the sampling thread takes in each of its rounds, while every core
+ * computes and while none does. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -12,7 +15,7 @@
 #include "roast/proc.h"
 #include "roast/sampler.h"
 
-enum { ROUNDS = 15, ROUND_NS = 5000000, SHARE_SECONDS = 2 };
+enum { ROUNDS = 15, ROUND_NS = 5000000, SHARE_ROUNDS = 7, SHARE_SECONDS = 1, MAX_CORES = 256 };
 
 typedef void (*call)(void *context);
 
@@ -84,72 +87,151 @@ static void measure_groups(void) {
     }
 }
 
+static void open_and_close(void *sampler) {
+    roast_sampler_close(sampler, roast_sampler_open(sampler, 1), 1);
+}
+
+/* ---- the share of a core that sampling takes ---- */
+
+static double thread_cpu_ns(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return 1e9 * (double)used.tv_sec + (double)used.tv_nsec;
+}
+
 /* The floor of any sampler: a thread that sleeps for the interval and does one pread, nothing
- * else. */
+ * else. Starting it does not count. */
 static void *bare_sampler(void *share) {
-    struct timespec next, used;
+    enum { TICKS = SHARE_SECONDS * INT64_C(1000000000) / ROAST_SAMPLER_DEFAULT_NS };
+    struct timespec next;
+    double before = 0;
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     clock_gettime(CLOCK_MONOTONIC, &next);
-    for (int64_t slept = 0; slept < SHARE_SECONDS * INT64_C(1000000000);
-         slept += ROAST_SAMPLER_DEFAULT_NS) {
+    for (int tick = 0; tick <= TICKS; tick++) {
         next.tv_nsec += ROAST_SAMPLER_DEFAULT_NS;
         next.tv_sec += next.tv_nsec / 1000000000;
         next.tv_nsec %= 1000000000;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
         if (file >= 0)
             bare_pread(&file);
+        if (tick == 0)
+            before = thread_cpu_ns();
     }
+    *(double *)share = (thread_cpu_ns() - before) / (SHARE_SECONDS * 1e9);
     if (file >= 0)
         close(file);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    *(double *)share = ((double)used.tv_sec + 1e-9 * (double)used.tv_nsec) / SHARE_SECONDS;
     return NULL;
 }
 
-static void measure_bare_sampler(void) {
+static double bare_share(void) {
     pthread_t thread;
     double share = 0;
     if (pthread_create(&thread, NULL, bare_sampler, &share) != 0)
-        return;
+        abort();
     pthread_join(thread, NULL);
-    printf("  \"floor_sampler_share_of_a_core\": %.6f,\n", share);
+    return share;
 }
 
-static void open_and_close(void *sampler) {
-    roast_sampler_close(sampler, roast_sampler_open(sampler, 1), 1);
+/* Half as many samples would be half as dear. */
+static void check_samples(uint64_t samples, double wall_ns) {
+    double expected = wall_ns / (double)ROAST_SAMPLER_DEFAULT_NS;
+    if (expected - (double)samples <= 0.1 * expected)
+        return;
+    fprintf(stderr, "bench_readings: %llu samples of %.0f\n", (unsigned long long)samples,
+            expected);
+    exit(EXIT_FAILURE);
 }
 
-/* Of one watch that stays open. */
-static void measure_share(roast_sampler *sampler) {
+/* Of one watch that stays open. A sampler of its own: in the rounds of the floor none is awake. */
+static double sampler_share(void) {
+    roast_sampler *sampler;
     roast_sampler_stats before, after;
+    if (roast_sampler_new(NULL, ROAST_SAMPLER_DEFAULT_NS, &sampler, NULL) != ROAST_OK)
+        abort();
     roast_watch *watch = roast_sampler_open(sampler, 1);
+    usleep(3 * ROAST_SAMPLER_DEFAULT_NS / 2000); /* it has started and taken a sample */
     roast_sampler_get_stats(sampler, &before);
     roast_mono start = roast_mono_now();
     sleep(SHARE_SECONDS);
     roast_sampler_get_stats(sampler, &after);
     double wall = (double)roast_mono_since(start, roast_mono_now());
     roast_sampler_close(sampler, watch, 1);
-    printf("  \"sampler_interval_ns\": %lld,\n", (long long)roast_sampler_interval(sampler));
-    printf("  \"sampler_samples\": %llu,\n", (unsigned long long)(after.samples - before.samples));
-    printf("  \"sampler_share_of_a_core\": %.6f\n", (double)(after.cpu_ns - before.cpu_ns) / wall);
+    roast_sampler_free(sampler);
+    check_samples(after.samples - before.samples, wall);
+    return (double)(after.cpu_ns - before.cpu_ns) / wall;
+}
+
+static atomic_bool computing;
+
+static void *compute(void *unused) {
+    volatile double sum = 0;
+    while (atomic_load_explicit(&computing, memory_order_relaxed))
+        for (int i = 0; i < 1000; i++)
+            sum = sum + i;
+    return unused;
+}
+
+/* How many threads it started: one for each core that this process may use. */
+static int start_computing(pthread_t threads[MAX_CORES]) {
+    cpu_set_t cores;
+    int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1,
+        started = 0;
+    atomic_store(&computing, true);
+    while (started < count && started < MAX_CORES &&
+           pthread_create(&threads[started], NULL, compute, NULL) == 0)
+        started++;
+    return started;
+}
+
+static void stop_computing(const pthread_t *threads, int count) {
+    atomic_store(&computing, false);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void print_shares(const char *name, const double *shares, const char *behind) {
+    printf("  \"%s\": [", name);
+    for (int i = 0; i < SHARE_ROUNDS; i++)
+        printf("%s%.6f", i > 0 ? ", " : "", shares[i]);
+    printf("]%s\n", behind);
+}
+
+/* Floor and sampler take turns. */
+static void measure_shares(void) {
+    enum { BUSY, IDLE, STATES };
+    double floor[STATES][SHARE_ROUNDS], ours[STATES][SHARE_ROUNDS];
+    pthread_t threads[MAX_CORES];
+    for (int round = 0; round < SHARE_ROUNDS; round++) {
+        for (int state = 0; state < STATES; state++) {
+            int count = state == BUSY ? start_computing(threads) : 0;
+            floor[state][round] = bare_share();
+            ours[state][round] = sampler_share();
+            stop_computing(threads, count);
+        }
+    }
+    printf("  \"sampler_interval_ns\": %lld,\n", (long long)ROAST_SAMPLER_DEFAULT_NS);
+    print_shares("sampler_share_busy", ours[BUSY], ",");
+    print_shares("sampler_share_idle", ours[IDLE], ",");
+    print_shares("floor_sampler_share_busy", floor[BUSY], ",");
+    print_shares("floor_sampler_share_idle", floor[IDLE], "");
+}
+
+static void measure_open_close(void) {
+    roast_sampler *sampler;
+    if (roast_sampler_new(NULL, ROAST_SAMPLER_DEFAULT_NS, &sampler, NULL) != ROAST_OK)
+        abort();
+    measure("sampler_open_close", open_and_close, sampler);
+    roast_sampler_free(sampler);
 }
 
 int main(void) {
-    roast_error err;
-    roast_sampler *sampler;
     if (roast_probe_this_thread() == NULL)
         return EXIT_FAILURE;
-    if (roast_sampler_new(NULL, ROAST_SAMPLER_DEFAULT_NS, &sampler, &err) != ROAST_OK) {
-        fprintf(stderr, "bench_readings: %s\n", err.message);
-        return EXIT_FAILURE;
-    }
     printf("{\n  \"backend\": \"%s\",\n", roast_probe_backend());
     measure_floor();
     measure_groups();
-    measure("sampler_open_close", open_and_close, sampler);
-    measure_bare_sampler();
-    measure_share(sampler);
+    measure_open_close();
+    measure_shares();
     puts("}");
-    roast_sampler_free(sampler);
     return EXIT_SUCCESS;
 }

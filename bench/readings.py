@@ -15,11 +15,14 @@ def _cost(measured: dict[str, Any]) -> Figure:
 
 def rows(harness: Harness) -> Iterator[Row]:
     measured = harness.program("bench_readings")
-    share, floor_share = measured["sampler_share_of_a_core"], measured.get("floor_sampler_share_of_a_core")
     milliseconds = 1e-6 * measured["sampler_interval_ns"]
-    yield Row("readings/sampler thread", "share", figure(share),
-              figure(floor_share) if floor_share is not None else None,
-              f"a thread that sleeps {milliseconds:g} ms and does one pread")
+    # It samples while chunks compute: so the limit is for busy cores. A core that has to be woken from its
+    # sleep makes any thread dearer.
+    for name, state, words in (("sampler thread, cores busy", "busy", "every core computes"),
+                               ("sampler thread, cores idle", "idle", "no core has anything else to do")):
+        yield Row(f"readings/{name}", "share", figure(measured[f"sampler_share_{state}"]),
+                  figure(measured[f"floor_sampler_share_{state}"]),
+                  f"a thread that sleeps {milliseconds:g} ms and does one pread, while {words}")
     floor = _cost(measured["floor_pread_statm"]) if "floor_pread_statm" in measured else None
     for name in ("read_statm", "read_peak", "read_usage", "read_sched", "read_delay", "read_io", "read_all"):
         if measured[name] is not None:

@@ -26,17 +26,33 @@ typedef enum cli_exit {
 #undef X
 } cli_exit;
 
+/* An option of a verb: its help, its line of the man page, and how it is read come from here. */
+typedef struct cli_option {
+    int id;            /* of the verb's own, above 0; 0 ends the list */
+    char letter;       /* 'o' for -o; '\0': it has none */
+    const char *name;  /* "output" for --output */
+    const char *value; /* what stands behind it: "DIR"; NULL: nothing */
+    const char *text;  /* what it does */
+} cli_option;
+
 typedef struct cli_verb {
     const char *name;
-    const char *usage;   /* behind the name: "[KEY]"; "" if it takes nothing */
-    const char *summary; /* one line for the list of verbs */
-    const char *details; /* paragraphs for "roast help VERB", each ended by a line feed */
+    const char *usage;         /* behind the name: "[KEY]"; "" if it takes nothing */
+    const char *summary;       /* one line for the list of verbs */
+    const char *details;       /* paragraphs for "roast help VERB", each ended by a line feed */
+    const cli_option *options; /* listed behind the details; NULL: none, or the details name them */
     /* args are what stands behind the verb. */
     cli_exit (*run)(roast_sink *out, int n_args, char **args);
 } cli_verb;
 
 /* One row a verb, in the order of the help page; cmd_<name>.c defines cli_verb_<name>. */
 #define CLI_VERB_LIST(X)                                                                           \
+    X(show)                                                                                        \
+    X(ls)                                                                                          \
+    X(export)                                                                                      \
+    X(sql)                                                                                         \
+    X(import)                                                                                      \
+    X(run)                                                                                         \
     X(explain)                                                                                     \
     X(help)
 
@@ -52,16 +68,46 @@ const cli_verb *cli_find_verb(const char *name);
 /* Says on standard error what is wrong and what to do next (NULL: nothing can be advised), and
  * returns `code`. */
 cli_exit cli_fail(cli_exit code, const char *next, const char *format, ...) ROAST_PRINTF(3, 4);
-/* The same for an error of the library. */
+/* Says something on standard error that is no failure. */
+void cli_note(const char *text);
+/* The same as cli_fail for an error of the library. */
 cli_exit cli_fail_error(const roast_error *error, const char *next);
 /* An unknown verb, with the nearest known one. */
 cli_exit cli_fail_verb(const char *name);
 /* An argument that the verb does not take. */
 cli_exit cli_fail_argument(const cli_verb *verb, const char *argument);
 
+/* ---- arguments ---- */
+
+/* Reads what stands behind a verb, one at a time: options may stand anywhere; what is behind "--" is none. Zeroed but
+ * for the first three it is at the beginning. */
+typedef struct cli_parser {
+    const cli_verb *verb;
+    int n_args;
+    char **args;
+    int at;            /* of the next one */
+    bool plain;        /* "--" was there */
+    const char *value; /* of the option, or the argument that is none */
+} cli_parser;
+enum { CLI_ARGS_END = 0, CLI_ARGS_PLAIN = -1, CLI_ARGS_WRONG = -2 };
+/* The id of the next option, or one of the above; what is wrong was told then, and is CLI_USAGE. */
+int cli_next_argument(cli_parser *parser);
+/* The value of the option that was just read as a number in a range; false: what is wrong was told. */
+bool cli_number(const cli_parser *parser, double least, double most, double *out);
+/* The same for a whole number. */
+bool cli_integer(const cli_parser *parser, int64_t least, int64_t most, int64_t *out);
+
 /* The pages of help. */
 void cli_put_help(roast_sink *out);
 void cli_put_verb_help(roast_sink *out, const cli_verb *verb);
+/* All of them as a manual page, in roff. */
+void cli_put_man(roast_sink *out);
+
+/* ---- the terminal ---- */
+/* Columns: COLUMNS, or what the terminal says, or CLI_WIDTH. */
+unsigned cli_terminal_width(int fd);
+/* Whether what is written there may be coloured: a terminal, and no NO_COLOR. */
+bool cli_terminal_color(int fd);
 
 /* ---- text ---- */
 /* Characters of a UTF-8 text. */

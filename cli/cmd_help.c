@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void put_verbs(roast_sink *out) {
@@ -28,10 +29,36 @@ void cli_put_help(roast_sink *out) {
 #undef X
 }
 
+/* "-o, --output DIR" */
+static void option_heading(const cli_option *option, char *out, size_t size) {
+    char letter[8] = "    ";
+    if (option->letter != '\0')
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(out, size, "%s--%s%s%s", letter, option->name, option->value != NULL ? " " : "",
+             option->value != NULL ? option->value : "");
+}
+
+static void put_options(roast_sink *out, const cli_option *options) {
+    enum { WIDEST = 24 };
+    char heading[64];
+    roast_sink_puts(out, "\nOptions\n");
+    for (const cli_option *option = options; option->id != 0; option++) {
+        option_heading(option, heading, sizeof heading);
+        roast_sink_puts(out, "  ");
+        if (strlen(heading) > WIDEST)
+            roast_sink_printf(out, "%s\n%*s", heading, WIDEST + 4, "");
+        else
+            cli_put_padded(out, heading, WIDEST + 2);
+        cli_put_wrapped(out, option->text, WIDEST + 4, WIDEST + 4);
+    }
+}
+
 void cli_put_verb_help(roast_sink *out, const cli_verb *verb) {
     roast_sink_printf(out, "Usage: roast %s%s%s\n\n", verb->name, verb->usage[0] != '\0' ? " " : "",
                       verb->usage);
     roast_sink_puts(out, verb->details);
+    if (verb->options != NULL)
+        put_options(out, verb->options);
 }
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
@@ -41,6 +68,12 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         cli_put_help(out);
         return CLI_OK;
     }
+    if (strcmp(args[0], "--man") == 0) {
+        cli_put_man(out);
+        return CLI_OK;
+    }
+    if (args[0][0] == '-')
+        return cli_fail_argument(&cli_verb_help, args[0]);
     const cli_verb *verb = cli_find_verb(args[0]);
     if (verb == NULL)
         return cli_fail_verb(args[0]);
@@ -50,8 +83,11 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
 
 const cli_verb cli_verb_help = {
     .name = "help",
-    .usage = "[VERB]",
+    .usage = "[VERB | --man]",
     .summary = "this page, or the page of one verb",
-    .details = "Without VERB: the list of verbs and the exit codes.\n",
+    .details = "Without VERB: the list of verbs and the exit codes.\n"
+               "\n"
+               "  VERB   what it does, and its options\n"
+               "  --man  all of it as a manual page, in roff\n",
     .run = run,
 };

@@ -21,6 +21,10 @@ cli_exit cli_fail(cli_exit code, const char *next, const char *format, ...) {
     return code;
 }
 
+void cli_note(const char *text) {
+    fprintf(stderr, "roast: %s\n", text);
+}
+
 static cli_exit code_of(roast_status status) {
     switch (status) {
     case ROAST_OK:

@@ -1,123 +1,86 @@
-"""A decorated processor over events made on the spot, and what the engine says of it.
+"""A real Coffea analysis on a real Dask cluster, with three faults built in; and what roastcoffea says of it.
 
-`make demo` runs it. Three datasets, in each of them one slow file; sixty chunks on two threads
-that share one processor.
+`make demo` runs it. The faults: a file that is slow to read, a worker that shares its core with a busy
+program, and a section that reads branches which nobody needs.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-import numpy as np
+from coffea import processor
+from coffea.nanoevents import NanoAODSchema
+from distributed import Client, LocalCluster
 
-from roastcoffea import track_memory, track_metrics, track_time
-from roastcoffea._core import catalogue, faults
-from roastcoffea._core import format_value as show
-from roastcoffea.aggregation.core import MetricsAggregator
+import demo_data
+from demo_analysis import DimuonAnalysis
+from roastcoffea import MetricsCollector
 
-DATASETS = {"ttbar": 10_000, "wjets": 20_000, "data": 30_000}
-CHUNKS = 20  # of each dataset
-THREADS = 2
-
-
-class Events:
-    """Jets of some events, with the metadata that Coffea would give them."""
-
-    def __init__(self, dataset: str, number: int) -> None:
-        size = DATASETS[dataset]
-        rng = np.random.default_rng(number)
-        self.counts = rng.poisson(5, size)
-        self.pt = rng.exponential(40, self.counts.sum())
-        self.metadata = {
-            "dataset": dataset,
-            "filename": f"{dataset}_{number // 5}.root",
-            "treename": "Events",
-            "entrystart": number % 5 * size,
-            "entrystop": (number % 5 + 1) * size,
-        }
-
-    def __len__(self) -> int:
-        return len(self.counts)
+HERE = Path("build/demo")
+WORKERS = 3
+CHUNK_SIZE = 5_000
+BUSY = "while True: pass"
 
 
-class Analysis:
-    """Selects jets, sums them up, fills a histogram."""
-
-    @track_metrics
-    def process(self, events: Events) -> dict[str, Any]:
-        with track_time(self, "selection"):
-            with track_time(self, "cut"):
-                good = events.pt > 30
-            with track_time(self, "sum per event"):
-                first = np.cumsum(events.counts) - events.counts
-                ht = np.add.reduceat(np.where(good, events.pt, 0), np.minimum(first, len(good) - 1))
-        if events.metadata["filename"].endswith("_3.root"):
-            with track_time(self, "slow lookup"):
-                time.sleep(0.02)
-        with track_memory(self, "histogram"):
-            histogram = np.histogram(ht, bins=100, range=(0, 1000))[0]
-        return {"events": len(events), "ht": histogram}
-
-
-def run(analysis: Analysis) -> dict[str, Any]:
-    """What a Coffea run does: process every chunk somewhere, add the outputs up."""
-    work = [(dataset, number) for dataset in DATASETS for number in range(CHUNKS)]
-    total: dict[str, Any] = {}
-    with ThreadPoolExecutor(THREADS) as pool:
-        for output in pool.map(lambda item: analysis.process(Events(*item)), work):
-            for key, value in output.items():
-                total[key] = total[key] + value if key in total else value
-    return total
+@contextmanager
+def busy_neighbour(client: Client) -> Iterator[str]:
+    """One worker has to share its core with a program that never rests."""
+    processes = client.run(os.getpid)
+    address, pid = next(iter(processes.items()))
+    core = min(os.sched_getaffinity(0))
+    os.sched_setaffinity(pid, {core})
+    program = subprocess.Popen([sys.executable, "-c", BUSY])
+    os.sched_setaffinity(program.pid, {core})
+    try:
+        yield address
+    finally:
+        program.kill()
+        program.wait()
 
 
 def main() -> None:
-    analysis = Analysis()
-    analysis._roastcoffea_collect_metrics = True
-    print(f"{len(DATASETS) * CHUNKS} chunks of made-up events on {THREADS} threads ...", flush=True)
-    start = time.time()
-    output = run(analysis)
-    end = time.time()
-    chunks = output.pop("__roastcoffea_metrics__")
-    report = {"entries": output["events"], "chunks": len(chunks)}
-    metrics = MetricsAggregator("local").aggregate(
-        report, None, start, end, chunk_metrics=chunks
-    )
+    warnings.filterwarnings("ignore", module="coffea")
+    print("1. Three datasets, 300,000 events, 300 branches", flush=True)
+    fileset = demo_data.make(HERE / "data")
 
-    rows = [
-        (row["group"], row["label"], show(metrics[row["key"]], row["unit"]))
-        for row in catalogue()
-        if row["scope"] == "metrics" and isinstance(metrics.get(row["key"]), (int, float))
-    ]
-    group = None
-    for name, label, value in rows:
-        if name != group:
-            print(f"\n{name}")
-            group = name
-        print(f"  {label:<40} {value:>14}")
+    print(f"2. A cluster of {WORKERS} workers, the analysis, the measurement", flush=True)
+    cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None,
+                           silence_logs="error")
+    with cluster, Client(cluster) as client, busy_neighbour(client):
+        client.upload_file(str(Path(__file__).with_name("demo_analysis.py")))
+        executor = processor.DaskExecutor(client=client, status=False)
+        runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=CHUNK_SIZE,
+                                  savemetrics=True)
+        with MetricsCollector(client, output_dir=HERE / "measurements", worker_tracking_interval=0.2,
+                              live=True) as mc:
+            output, _report = runner(fileset, processor_instance=DimuonAnalysis())
+    selected = sum(one["selected"] for one in output.values())
+    print(f"   {selected:,} events selected in {mc.t_end - mc.t_start:.1f} s\n", flush=True)
 
-    print(f"\n{'section':<20} {'uses':>6} {'total':>10} {'itself':>10} {'mean':>10}")
-    sections = metrics["sections"]
-    for name in sorted(sections, key=lambda key: -(sections[key]["total_duration"] or 0)):
-        section = sections[name]
-        if section["type"] == "time":
-            print(f"{name:<20} {section['count']:>6} {show(section['total_duration'], 's'):>10} "
-                  f"{show(section['self_duration'], 's'):>10} {show(section['mean_duration'], 's'):>10}")
+    mc.print_summary()
+    plots = mc.plot_all(HERE / "plots")
+    report = mc.save_report(HERE / "report.html")
+    show_what_to_look_at(mc, report, len(plots))
 
-    print(f"\n{'dataset':<20} {'chunks':>6} {'events':>10} {'mean time':>10}")
-    for name, row in metrics["per_dataset"].items():
-        print(f"{name:<20} {row['num_chunks']:>6} {row['total_events']:>10,} "
-              f"{show(row['mean_duration'], 's'):>10}")
 
-    slowest = max(chunks, key=lambda chunk: chunk["duration"])
-    print(f"\nslowest chunk: {slowest['dataset']}, {slowest['file']} "
-          f"[{slowest['entry_start']}, {slowest['entry_stop']}): {show(slowest['duration'], 's')}, of it "
-          f"{show(slowest['cpu_user_s'] + slowest['cpu_system_s'], 's')} CPU, peak "
-          f"{slowest['mem_peak_mb']:.0f} MB")
-    print(f"faults of our own: {faults()['count']}")
-    print('\n".venv/bin/roast explain" lists every metric; with a name, such as chunk_duration_p95, it tells how '
-          "that one is made.")
+def show_what_to_look_at(mc: MetricsCollector, report: Path, plots: int) -> None:
+    print()
+    print("Three faults were built in. What was found, worst first:")
+    for finding in mc.diagnose()[:5]:
+        print(f"  {finding['severity']:<8} {finding['title']}")
+    print()
+    print(f"  {report}   the whole run in a browser: budget, timelines, every chunk")
+    print(f"  {HERE / 'plots'}   {plots} plots")
+    print(f"  roast show {mc.measurement_path}")
+    print(f"  roast diagnose {mc.measurement_path}")
+    print(f"  roast sql {mc.measurement_path} \"SELECT file, avg(duration) FROM chunks GROUP BY file\"")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * compute, and answers with a dict. */
 #include "compute.h"
 
+#include "budget.h"
 #include "convert_run.h"
 #include "errors.h"
 
@@ -227,6 +228,8 @@ PyObject *ext_all_metrics_of(const run_input *input) {
     PyObject *dict = metrics != NULL ? ext_scalar_dict(metrics, FAMILY_ALL) : NULL;
     if (dict != NULL &&
         (put_chunk_tables(dict, metrics) != 0 || ext_put_file_tables(dict, metrics, log) != 0 ||
+         put(dict, "worker_health", ext_worker_table(metrics)) != 0 ||
+         put(dict, "budget", ext_budget_dict(input->run, NULL)) != 0 ||
          put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0))
         Py_CLEAR(dict);
     roast_metrics_free(metrics);

@@ -28,7 +28,9 @@ PyObject *ext_scalar_dict(const roast_metrics *metrics, unsigned families);
 /* Each: a table of the metrics. NULL with an exception set. */
 PyObject *ext_dataset_table(const roast_metrics *metrics);
 PyObject *ext_section_table(const roast_metrics *metrics);
-/* Adds file_metadata, file_read_metrics, compression_ratios and bytes_read_percent_per_file. 0 or -1. */
+PyObject *ext_worker_table(const roast_metrics *metrics);
+/* Adds file_metadata, file_read_metrics, branch_read_metrics, compression_ratios and
+ * bytes_read_percent_per_file. 0 or -1. */
 int ext_put_file_tables(PyObject *dict, const roast_metrics *metrics, const roast_chunklog *log);
 /* {(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}. NULL with an exception set. */
 PyObject *ext_chunk_info_dict(ext_state *state, const roast_chunklog *log);

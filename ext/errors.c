@@ -19,7 +19,18 @@ static PyObject *exception_of(roast_status status) {
     }
 }
 
+/* OSError picks its subclass by the number: PermissionError, FileExistsError, ... */
+static PyObject *raise_os_error(const roast_error *err) {
+    PyObject *args = Py_BuildValue("(is)", err->os_errno, err->message);
+    if (args != NULL)
+        PyErr_SetObject(PyExc_OSError, args);
+    Py_XDECREF(args);
+    return NULL;
+}
+
 PyObject *ext_raise(const roast_error *err) {
+    if (err->status == ROAST_EIO && err->os_errno != 0)
+        return raise_os_error(err);
     PyErr_Format(exception_of(err->status), "%s",
                  err->message[0] != '\0' ? err->message : roast_status_text(err->status));
     return NULL;

@@ -19,6 +19,7 @@ static const family_row by_group[] = {
     {"events", FAMILY_WORKFLOW}, {"resources", FAMILY_WORKERS},
     {"fine", FAMILY_FINE},       {"chunks", FAMILY_CHUNKS},
     {"files", FAMILY_FILES},     {"efficiency", FAMILY_EFFICIENCY},
+    {"quality", FAMILY_CHUNKS},
 };
 
 /* These stand in their group for the reader's sake, but are computed with others. */
@@ -26,6 +27,10 @@ static const family_row by_key[] = {
     {"total_bytes_memory_read_dask", FAMILY_FINE},
     {"disk_read_bytes", FAMILY_FINE},
     {"disk_write_bytes", FAMILY_FINE},
+    {"preprocess_bytes_read", FAMILY_FINE},
+    {"preprocess_read_requests", FAMILY_FINE},
+    {"preprocess_files", FAMILY_FINE},
+    {"preprocess_seconds", FAMILY_FINE},
     {"event_rate_core_hz", FAMILY_EFFICIENCY},
     {"event_rate_core_khz", FAMILY_EFFICIENCY},
 };
@@ -221,6 +226,44 @@ static PyObject *file_metadata_table(const roast_chunklog *log) {
     return table;
 }
 
+static PyObject *branch_row(const roast_branch_row *row) {
+    return Py_BuildValue("{s:K,s:N,s:N,s:N,s:N}", "num_chunks", (unsigned long long)row->num_chunks,
+                         "seconds", value_object(row->seconds), "bytes", value_object(row->bytes),
+                         "uncompressed_bytes", value_object(row->uncompressed_bytes), "count",
+                         value_object(row->count));
+}
+
+static PyObject *branch_table(const roast_metrics *metrics) {
+    uint32_t count;
+    const roast_branch_row *rows = roast_metrics_branches(metrics, &count);
+    PyObject *table = PyDict_New();
+    for (uint32_t i = 0; table != NULL && i < count; i++)
+        if (put_named(table, ext_text(rows[i].name), branch_row(&rows[i])) != 0)
+            Py_CLEAR(table);
+    return table;
+}
+
+static PyObject *worker_row(const roast_worker_row *row) {
+    return Py_BuildValue("{s:N,s:K,s:N,s:N,s:N,s:N,s:N,s:N}", "host", ext_text(row->host),
+                         "samples", (unsigned long long)row->samples, "threads",
+                         value_object(row->threads), "peak_memory_bytes",
+                         value_object(row->peak_memory_bytes), "memory_limit_bytes",
+                         value_object(row->memory_limit_bytes), "peak_memory_percent",
+                         value_object(row->peak_memory_percent), "peak_spilled_bytes",
+                         value_object(row->peak_spilled_bytes), "mean_cpu_percent",
+                         value_object(row->mean_cpu_percent));
+}
+
+PyObject *ext_worker_table(const roast_metrics *metrics) {
+    uint32_t count;
+    const roast_worker_row *rows = roast_metrics_worker_rows(metrics, &count);
+    PyObject *table = PyDict_New();
+    for (uint32_t i = 0; table != NULL && i < count; i++)
+        if (put_named(table, ext_text(rows[i].name), worker_row(&rows[i])) != 0)
+            Py_CLEAR(table);
+    return table;
+}
+
 static int append_measured(PyObject *list, roast_value value) {
     if (value.kind == ROAST_VALUE_NONE)
         return 0;
@@ -241,6 +284,7 @@ int ext_put_file_tables(PyObject *dict, const roast_metrics *metrics, const roas
             result = -1;
     if (result == 0 && (put(dict, "file_metadata", file_metadata_table(log)) != 0 ||
                         put(dict, "file_read_metrics", file_read_table(rows, count)) != 0 ||
+                        put(dict, "branch_read_metrics", branch_table(metrics)) != 0 ||
                         PyDict_SetItemString(dict, "compression_ratios", ratios) != 0 ||
                         PyDict_SetItemString(dict, "bytes_read_percent_per_file", percents) != 0))
         result = -1;

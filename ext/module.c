@@ -1,12 +1,18 @@
 /* roastcoffea._core: the method table and the life of the module. */
+#include "budget.h"
 #include "catalogue.h"
 #include "chunk_log.h"
 #include "compute.h"
 #include "errors.h"
 #include "format.h"
+#include "legacy.h"
 #include "open_chunk.h"
 #include "outbox.h"
+#include "plot_data.h"
+#include "report_data.h"
+#include "measurement.h"
 #include "reports.h"
+#include "run.h"
 #include "sections.h"
 
 #include "roast/base.h"
@@ -31,6 +37,26 @@ static PyMethodDef module_methods[] = {
      "sampler_stats()\n--\n\nWhat the memory sampler of this process has done and cost."},
     {"format_value", ext_format_value, METH_VARARGS,
      "format_value(value, unit, /)\n--\n\nA number as people read it: '25.1 ms'; '-' for None."},
+    {"parse_work_item", ext_parse_work_item, METH_O,
+     "parse_work_item(text, /)\n--\n\n"
+     "(dataset, file, treename, start, stop) of the WorkItem that an error of Coffea's names, or "
+     "None."},
+    {"describe_host", ext_describe_host, METH_NOARGS,
+     "describe_host()\n--\n\nThis machine in words: host, kernel, cores, memory, limits."},
+    {"load_legacy", ext_load_legacy, METH_O,
+     "load_legacy(path, /)\n--\n\n"
+     "(Run, metrics, config, (t0, t1)) of a measurement of roastcoffea 0.1.x; metrics as it had "
+     "them."},
+    {"save_measurement", WITH_KEYWORDS(ext_save_measurement),
+     "save_measurement(run, path, *, overwrite=True, config=None, extras=None)\n--\n\n"
+     "Writes a run to a directory, all of it or nothing."},
+    {"load_measurement", ext_load_measurement, METH_O,
+     "load_measurement(path, /)\n--\n\n"
+     "(Run, {name: bytes}, 'finished', 'live' or 'unfinished')"},
+    {"measurement_kind", ext_measurement_kind, METH_O,
+     "measurement_kind(path, /)\n--\n\n'ours', 'legacy', or None: no measurement."},
+    {"new_measurement_name", ext_new_measurement_name, METH_VARARGS,
+     "new_measurement_name(folder, t, /)\n--\n\nDate and time as a name that is free."},
     {"faults", ext_faults, METH_NOARGS,
      "faults()\n--\n\nMeasurements of ours that failed in this process, and the last reason."},
     {"sum_reports", (PyCFunction)(void (*)(void))ext_sum_reports, METH_VARARGS | METH_KEYWORDS,
@@ -67,6 +93,41 @@ static PyMethodDef module_methods[] = {
     {"chunk_info", ext_chunk_info, METH_O,
      "chunk_info(chunks, /)\n--\n\n"
      "{(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}"},
+    {"plot_timeline", WITH_KEYWORDS(ext_plot_timeline),
+     "plot_timeline(tracking_data, measure, points=1000, lines=0, line_points=1000, means=False)"
+     "\n--\n\n"
+     "One measure of all workers on one grid of time, and of some workers as lines, those with the "
+     "highest peaks first; None where no sample has it."},
+    {"plot_worker_counts", WITH_KEYWORDS(ext_plot_worker_counts),
+     "plot_worker_counts(tracking_data, points=1000)\n--\n\nHow many workers there were over "
+     "time."},
+    {"plot_throughput", WITH_KEYWORDS(ext_plot_throughput),
+     "plot_throughput(intervals, bins=200)\n--\n\n"
+     "A chunk_info or (starts, ends, amounts): amounts per second over time, each spread over its "
+     "interval, and how many intervals were open."},
+    {"plot_gantt", WITH_KEYWORDS(ext_plot_gantt),
+     "plot_gantt(owners, starts, ends, n_owners, limit=5000, rows=100, bins=600)\n--\n\n"
+     "Intervals in the lanes of their owners; beyond the limits how many were open at a time."},
+    {"plot_histogram", WITH_KEYWORDS(ext_plot_histogram),
+     "plot_histogram(values, bins, skip=None)\n--\n\n"
+     "Counts in equal bins, mean, median and extremes; None where there is no value."},
+    {"plot_pairs", WITH_KEYWORDS(ext_plot_pairs),
+     "plot_pairs(x, y, skip=None, limit=5000, x_bins=80, y_bins=60)\n--\n\n"
+     "The points, or beyond the limit their counts in cells; and the line through them."},
+    {"plot_ranges", WITH_KEYWORDS(ext_plot_ranges),
+     "plot_ranges(values, groups, order=None, skip=None)\n--\n\n"
+     "Mean, lowest and highest of stretches of a row of values."},
+    {"plot_sums", ext_plot_sums, METH_VARARGS,
+     "plot_sums(codes, values, groups, /)\n--\n\nThe sum of the values of each code."},
+    {"plot_tasks", WITH_KEYWORDS(ext_plot_tasks),
+     "plot_tasks(span_metrics, beside=False)\n--\n\n"
+     "{task: {activity: seconds or bytes}}; and what workers did beside tasks, by its name."},
+    {"report_top", WITH_KEYWORDS(ext_report_top),
+     "report_top(codes, groups, sums, maxima=(), ratios=(), skip=None, order=0, limit=200)\n--\n\n"
+     "The groups that are largest by a column, and all others in one row behind them."},
+    {"report_outliers", WITH_KEYWORDS(ext_report_outliers),
+     "report_outliers(x, y, intercept, slope, skip=None, limit=20)\n--\n\n"
+     "The points that are farthest above a line."},
     {NULL, NULL, 0, NULL},
 };
 

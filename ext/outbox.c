@@ -7,8 +7,9 @@
 
 #include <unistd.h>
 
-/* A message costs its sender some 10 µs and the scheduler more: chunks are sent in lots, but none waits
- * longer than the next chunk after this time. The end of a run flushes. */
+/* A message costs its sender some 10 µs and the scheduler more: chunks are sent in lots. A lot that begins
+ * to wait asks roastcoffea.channel to flush it after this time, as the next chunk may take long; where
+ * nobody can, it waits for the next chunk. The end of a run flushes. */
 enum { LOT = 256 };
 static const int64_t DUE_NS = 250000000;
 
@@ -65,6 +66,18 @@ static bool is_file(PyObject *topic) {
     return yes == 1;
 }
 
+/* Asks to be flushed when the lot is due. */
+static int call_later(PyObject *topic) {
+    PyObject *channel = PyImport_ImportModule("roastcoffea.channel");
+    PyObject *done = channel != NULL ? PyObject_CallMethod(channel, "flush_later", "Od", topic,
+                                                           (double)DUE_NS / 1e9)
+                                     : NULL;
+    int result = done != NULL ? 0 : -1;
+    Py_XDECREF(done);
+    Py_XDECREF(channel);
+    return result;
+}
+
 static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_once) {
     outbox *box = outbox_of(topic);
     if (box == NULL) {
@@ -76,7 +89,8 @@ static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_o
         box->owner = getpid();
     }
     roast_mono now = roast_mono_now();
-    if (box->log == NULL) {
+    bool begins = box->log == NULL;
+    if (begins) {
         box->log = PyObject_CallMethod(chunk_log, "copy", NULL);
         box->since = now;
         if (box->log == NULL)
@@ -91,7 +105,7 @@ static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_o
     }
     if (at_once || PyObject_Size(box->log) >= LOT || roast_mono_since(box->since, now) >= DUE_NS)
         return deliver(box);
-    return 0;
+    return begins ? call_later(topic) : 0;
 }
 
 void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, bool raised) {

@@ -1,6 +1,8 @@
 /* Run: everything that was measured, as one object, and its tables. */
 #include "run.h"
 
+#include "attempts.h"
+#include "budget.h"
 #include "chunk_log.h"
 #include "compute.h"
 #include "convert_run.h"
@@ -18,6 +20,7 @@ typedef struct run_object {
     PyObject *held_chunks;
     PyObject *chunk_log; /* the one that users get: a copy of it, or NULL until asked for */
     PyObject *series;    /* a WorkerSeries, which the run looks at, or NULL */
+    PyObject *attempts;  /* an Attempts, which the run looks at, or NULL */
     PyObject *tables[ROAST_TABLES]; /* each made when it is asked for */
 } run_object;
 
@@ -63,10 +66,29 @@ static int take_series(run_object *self, PyObject *series) {
     return self->series != NULL ? 0 : -1;
 }
 
-static int text_of(PyObject *object, roast_str *out) {
+/* The tasks that carry the processor's name are those that process. */
+static int take_attempts(run_object *self, PyObject *attempts, PyObject *processor) {
+    if (ext_is_none(attempts))
+        return 0;
+    const roast_attempts *view = ext_attempts_view(self->input.state, attempts);
+    if (view == NULL) {
+        PyErr_Format(PyExc_TypeError, "attempts: Attempts or None is expected, not %s",
+                     Py_TYPE(attempts)->tp_name);
+        return -1;
+    }
+    self->attempts = Py_NewRef(attempts);
+    roast_run_lend_attempts(self->input.run, view);
+    if (ext_is_none(processor))
+        return 0;
+    PyObject *done = PyObject_CallMethod(attempts, "set_kind", "Os", processor, "processing");
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+static int text_of(PyObject *object, const char *what, roast_str *out) {
     Py_ssize_t len = 0;
     if (!PyUnicode_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "meta: keys and values are str, not %s",
+        PyErr_Format(PyExc_TypeError, "%s: a str is expected, not %s", what,
                      Py_TYPE(object)->tp_name);
         return -1;
     }
@@ -87,21 +109,49 @@ static int take_meta(run_object *self, PyObject *meta) {
     Py_ssize_t at = 0;
     PyObject *name, *text;
     while (PyDict_Next(meta, &at, &name, &text))
-        if (text_of(name, &key) != 0 || text_of(text, &value) != 0 ||
+        if (text_of(name, "meta", &key) != 0 || text_of(text, "meta", &value) != 0 ||
             raised(roast_run_set_meta(self->input.run, key, value, &err), &err) != 0)
             return -1;
     return 0;
 }
 
+static int take_notes(run_object *self, PyObject *notes) {
+    roast_str text;
+    roast_error err;
+    if (ext_is_none(notes))
+        return 0;
+    PyObject *list = PySequence_List(notes);
+    int result = list != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(list); i++)
+        if (text_of(PyList_GET_ITEM(list, i), "notes", &text) != 0 ||
+            raised(roast_run_add_note(self->input.run, text, &err), &err) != 0)
+            result = -1;
+    Py_XDECREF(list);
+    return result;
+}
+
 static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {
-        "report",         "t_start",        "t_end",           "chunks", "series", "spans",
-        "processor_name", "custom_metrics", "section_metrics", "meta",   NULL};
+    static char *keywords[] = {"report",
+                               "t_start",
+                               "t_end",
+                               "chunks",
+                               "series",
+                               "spans",
+                               "processor_name",
+                               "custom_metrics",
+                               "section_metrics",
+                               "meta",
+                               "notes",
+                               "replayed",
+                               "attempts",
+                               NULL};
     PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
     PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOO:Run", keywords, &report, &start,
+    PyObject *notes = NULL, *attempts = NULL;
+    unsigned long long replayed = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKO:Run", keywords, &report, &start,
                                      &end, &chunks, &series, &spans, &processor, &custom, &sections,
-                                     &meta))
+                                     &meta, &notes, &replayed, &attempts))
         return NULL;
     run_object *self = (run_object *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -111,7 +161,27 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         run_input_set_report(&self->input, report, custom) != 0 || take_series(self, series) != 0 ||
         run_input_set_spans(&self->input, spans, processor) != 0 ||
         run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
+        take_notes(self, notes) != 0 || take_attempts(self, attempts, processor) != 0 ||
         take_chunks(self, chunks) != 0)
+        Py_CLEAR(self);
+    else
+        roast_run_set_replayed(self->input.run, replayed);
+    return (PyObject *)self;
+}
+
+PyObject *ext_run_new(ext_state *state, roast_run *run) {
+    run_object *self = (run_object *)state->type_run->tp_alloc(state->type_run, 0);
+    if (self == NULL) {
+        roast_run_free(run);
+        return NULL;
+    }
+    self->input = (run_input){.state = state, .run = run};
+    self->held_chunks = ext_chunk_log_new(state, roast_run_give_chunks(run));
+    if (self->held_chunks == NULL)
+        Py_CLEAR(self);
+    else if (roast_series_tick_count(roast_run_series_view(run)) > 0)
+        self->series = ext_series_new(state, roast_run_give_series(run));
+    if (self != NULL && self->series == NULL && PyErr_Occurred())
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -138,6 +208,7 @@ static void run_dealloc(PyObject *op) {
     run_input_reset(&self->input); /* before the parts that it looks at */
     Py_XDECREF(self->held_chunks);
     Py_XDECREF(self->series);
+    Py_XDECREF(self->attempts);
     for (int table = 0; table < ROAST_TABLES; table++)
         Py_XDECREF(self->tables[table]);
     type->tp_free(op);
@@ -171,9 +242,7 @@ static int put(PyObject *dict, PyObject *key, PyObject *value) {
     return result;
 }
 
-static PyObject *run_meta(PyObject *op, void *unused) {
-    (void)unused;
-    const roast_run *run = ((run_object *)op)->input.run;
+static PyObject *meta_dict(const roast_run *run) {
     PyObject *meta = PyDict_New();
     for (uint32_t i = 0; meta != NULL && i < roast_run_meta_count(run); i++) {
         roast_str key, value;
@@ -182,6 +251,43 @@ static PyObject *run_meta(PyObject *op, void *unused) {
             Py_CLEAR(meta);
     }
     return meta;
+}
+
+static PyObject *run_meta(PyObject *op, void *unused) {
+    (void)unused;
+    return meta_dict(((run_object *)op)->input.run);
+}
+
+PyObject *ext_describe_host(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    roast_error err;
+    roast_run *run = NULL;
+    PyObject *meta = NULL;
+    if (raised(roast_run_new(&run, &err), &err) == 0 &&
+        raised(roast_run_describe_host(run, &err), &err) == 0)
+        meta = meta_dict(run);
+    roast_run_free(run);
+    return meta;
+}
+
+static PyObject *run_notes(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_run *run = ((run_object *)op)->input.run;
+    PyObject *notes = PyList_New(roast_run_note_count(run));
+    for (uint32_t i = 0; notes != NULL && i < roast_run_note_count(run); i++) {
+        PyObject *note = ext_text(roast_run_note(run, i));
+        if (note == NULL)
+            Py_CLEAR(notes);
+        else
+            PyList_SET_ITEM(notes, (Py_ssize_t)i, note);
+    }
+    return notes;
+}
+
+static PyObject *run_replayed(PyObject *op, void *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(roast_run_replayed(((run_object *)op)->input.run));
 }
 
 /* ---- report and spans ---- */
@@ -261,6 +367,35 @@ static PyObject *run_series(PyObject *op, void *unused) {
     return Py_NewRef(series != NULL ? series : Py_None);
 }
 
+static PyObject *run_attempts(PyObject *op, void *unused) {
+    (void)unused;
+    run_object *self = (run_object *)op;
+    const roast_attempts *attempts = roast_run_attempts_view(self->input.run);
+    if (self->attempts == NULL && attempts != NULL)
+        self->attempts = ext_attempts_copy(self->input.state, attempts);
+    if (self->attempts == NULL && attempts != NULL)
+        return NULL;
+    return Py_NewRef(self->attempts != NULL ? self->attempts : Py_None);
+}
+
+static PyObject *run_budget(PyObject *op, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"by", NULL};
+    PyObject *by = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:budget", keywords, &by))
+        return NULL;
+    return ext_budget_dict(((run_object *)op)->input.run, by);
+}
+
+static PyObject *run_lost_workers(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return ext_lost_workers(((run_object *)op)->input.run);
+}
+
+static PyObject *run_failed_pieces(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return ext_failed_pieces(((run_object *)op)->input.run);
+}
+
 static PyObject *run_table(PyObject *op, void *which) {
     run_object *self = (run_object *)op;
     roast_table table = (roast_table)(intptr_t)which;
@@ -293,6 +428,16 @@ static PyObject *run_repr(PyObject *op) {
 static PyMethodDef run_methods[] = {
     {"metrics", run_metrics, METH_NOARGS,
      "metrics($self)\n--\n\nEverything that can be computed from this run: see all_metrics()."},
+    {"budget", (PyCFunction)(void (*)(void))run_budget, METH_VARARGS | METH_KEYWORDS,
+     "budget($self, by=None)\n--\n\n"
+     "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "
+     "'worker', 'host' or 'file': {name: such a dict}. None where no worker was followed."},
+    {"lost_workers", run_lost_workers, METH_NOARGS,
+     "lost_workers($self)\n--\n\n"
+     "The workers that left: when, with what, and the likely cause in words."},
+    {"failed_pieces", run_failed_pieces, METH_NOARGS,
+     "failed_pieces($self)\n--\n\n"
+     "[(dataset, file, treename, start, stop), ...]: what was tried and never went well."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -301,11 +446,16 @@ static PyGetSetDef run_getset[] = {
      "What is known of Coffea's report, or of the user's totals instead of it.", NULL},
     {"t_start", run_t_start, NULL, "Seconds; None unless start and end are known.", NULL},
     {"t_end", run_t_end, NULL, "Seconds; None unless start and end are known.", NULL},
+    {"notes", run_notes, NULL, "What could not be measured and why, in words.", NULL},
+    {"replayed", run_replayed, NULL,
+     "Chunks that a checkpoint replayed with the numbers of another run; they are in no figure.",
+     NULL},
     {"processor_name", run_processor, NULL, "The prefix of the processing tasks, or None.", NULL},
     {"meta", run_meta, NULL, "Texts about the run.", NULL},
     {"chunk_log", run_chunk_log, NULL,
      "The chunks one by one; what is changed in it does not enter the run.", NULL},
     {"series", run_series, NULL, "The WorkerSeries, or None.", NULL},
+    {"attempts", run_attempts, NULL, "The Attempts, or None where nobody watched.", NULL},
     {"spans", run_spans, NULL,
      "{(context, prefix, activity, unit): value}; outside tasks without the prefix.", NULL},
 #define X(name)                                                                                    \
@@ -318,7 +468,8 @@ static PyGetSetDef run_getset[] = {
 static PyType_Slot run_slots[] = {
     {Py_tp_doc, (void *)"Run(*, report=None, t_start=None, t_end=None, chunks=None, series=None, "
                         "spans=None, processor_name=None, custom_metrics=None, "
-                        "section_metrics=None, meta=None)\n--\n\n"
+                        "section_metrics=None, meta=None, notes=None, replayed=0, "
+                        "attempts=None)\n--\n\n"
                         "Everything that was measured: chunks, sections, samples and reads as "
                         "tables, and the metrics. The chunks are as they were when it was made; a "
                         "series must not change any more."},

@@ -7,5 +7,9 @@
 
 /* The run behind a Run, borrowed; NULL without an exception: it is something else. */
 const roast_run *ext_run_view(ext_state *state, PyObject *object);
+/* A Run that takes over a whole run, one that was loaded. NULL with an exception set (it is freed). */
+PyObject *ext_run_new(ext_state *state, roast_run *run);
+/* describe_host() -> {"host": ..., "cores": ...} */
+PyObject *ext_describe_host(PyObject *module, PyObject *unused);
 
 #endif

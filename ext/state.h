@@ -58,6 +58,25 @@
     X(occupancy, "occupancy")                                                                      \
     X(occupancy_cache, "_occupancy_cache")                                                         \
     X(executing, "executing")                                                                      \
+    X(released, "released")                                                                        \
+    X(queued, "queued")                                                                            \
+    X(no_worker, "no-worker")                                                                      \
+    X(erred, "erred")                                                                              \
+    X(forgotten, "forgotten")                                                                      \
+    X(processing_on, "processing_on")                                                              \
+    X(prefix, "prefix")                                                                            \
+    X(plain_name, "name")                                                                          \
+    X(stimulus_id, "stimulus_id")                                                                  \
+    X(startstops, "startstops")                                                                    \
+    X(exception_text, "exception_text")                                                            \
+    X(thread, "thread")                                                                            \
+    X(action, "action")                                                                            \
+    X(start, "start")                                                                              \
+    X(stop, "stop")                                                                                \
+    X(compute, "compute")                                                                          \
+    X(transfer, "transfer")                                                                        \
+    X(deserialize, "deserialize")                                                                  \
+    X(disk_read, "disk-read")                                                                      \
     X(last_seen, "last_seen")                                                                      \
     X(cpu, "cpu")                                                                                  \
     X(spilled_bytes, "spilled_bytes")                                                              \
@@ -141,7 +160,12 @@
     X(instrumentation, "BaseInstrumentationContext")                                               \
     X(process_tree, "ProcessTree")                                                                 \
     X(worker_series, "WorkerSeries")                                                               \
+    X(attempts, "Attempts")                                                                        \
+    X(task_watch, "TaskWatch")                                                                     \
+    X(progress, "Progress")                                                                        \
+    X(live_measurement, "LiveMeasurement")                                                         \
     X(run, "Run")                                                                                  \
+    X(summary, "Summary")                                                                          \
     X(table, "Table")                                                                              \
     X(column, "Column")
 

@@ -4,8 +4,9 @@
 #include "values.h"
 #include "when.h"
 
+#include "roast/points.h"
+
 #include <math.h>
-#include <stdlib.h>
 
 static const char counts_key[] = "worker_counts";
 
@@ -120,53 +121,16 @@ PyObject *ext_tracking_dict(const roast_series *series) {
 
 /* ---- in: what was found ---- */
 
-typedef struct found_value {
-    int64_t when;
-    double value;
-    uint32_t worker;
-    uint32_t column;
-} found_value;
-
-typedef struct found_count {
-    int64_t when;
-    uint32_t workers;
-} found_count;
-
-typedef struct parse {
-    roast_series *series; /* gives the workers their numbers */
-    found_value *values;
-    size_t n_values, values_capacity;
-    found_count *counts;
-    size_t n_counts, counts_capacity;
-} parse;
-
-/* Room for one more; 0 or -1 with an exception set. */
-static int reserve(void **items, size_t *capacity, size_t count, size_t size) {
-    if (count < *capacity)
+static int raised(roast_status status, const roast_error *err) {
+    if (status == ROAST_OK)
         return 0;
-    size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
-    void *moved = wanted <= SIZE_MAX / 2 / size ? roast_realloc(*items, wanted * size) : NULL;
-    if (moved == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    *items = moved;
-    *capacity = wanted;
-    return 0;
+    ext_raise(err);
+    return -1;
 }
 
-static int keep_value(parse *p, found_value value) {
-    void *values = p->values;
-    if (reserve(&values, &p->values_capacity, p->n_values, sizeof value) != 0)
-        return -1;
-    p->values = values;
-    p->values[p->n_values++] = value;
-    return 0;
-}
-
-static int keep_count(parse *p, PyObject *when, PyObject *number) {
-    void *counts = p->counts;
+static int keep_count(roast_points *into, PyObject *when, PyObject *number) {
     roast_utc time;
+    roast_error err;
     double workers;
     if (ext_when_parse(when, counts_key, &time) != 0 ||
         ext_sample_number(number, counts_key, when, &workers) != 0)
@@ -178,11 +142,7 @@ static int keep_count(parse *p, PyObject *when, PyObject *number) {
                      number);
         return -1;
     }
-    if (reserve(&counts, &p->counts_capacity, p->n_counts, sizeof *p->counts) != 0)
-        return -1;
-    p->counts = counts;
-    p->counts[p->n_counts++] = (found_count){time.ns, (uint32_t)workers};
-    return 0;
+    return raised(roast_points_add_count(into, time, (uint32_t)workers, &err), &err);
 }
 
 /* ---- in: one point ---- */
@@ -248,7 +208,7 @@ static PyObject *items_of(PyObject *mapping, const char *key) {
     return items;
 }
 
-static int parse_counts(parse *p, PyObject *counts) {
+static int parse_counts(roast_points *into, PyObject *counts) {
     bool listed = PyList_Check(counts) || PyTuple_Check(counts);
     PyObject *points = listed ? list_of(counts, counts_key) : items_of(counts, counts_key);
     int result = points != NULL ? 0 : -1;
@@ -257,7 +217,7 @@ static int parse_counts(parse *p, PyObject *counts) {
         result =
             split_point(PyList_GET_ITEM(points, i), counts_key, "worker_count", &when, &number);
         if (result == 0) {
-            result = keep_count(p, when, number);
+            result = keep_count(into, when, number);
             Py_DECREF(when);
             Py_DECREF(number);
         }
@@ -266,11 +226,12 @@ static int parse_counts(parse *p, PyObject *counts) {
     return result;
 }
 
-static int parse_point(parse *p, PyObject *point, PyObject *name, uint32_t worker,
+static int parse_point(roast_points *into, PyObject *point, PyObject *name, uint32_t worker,
                        roast_series_column column) {
     const roast_series_column_info *info = roast_series_column_at(column);
     PyObject *when, *number;
     roast_utc time;
+    roast_error err;
     double value;
     if (split_point(point, info->key, info->json_key, &when, &number) != 0)
         return -1;
@@ -278,20 +239,20 @@ static int parse_point(parse *p, PyObject *point, PyObject *name, uint32_t worke
     if (result == 0)
         result = ext_sample_number(number, info->key, name, &value);
     if (result == 0)
-        result = keep_value(p, (found_value){time.ns, value, worker, (uint32_t)column});
+        result = raised(roast_points_add(into, worker, column, time, value, &err), &err);
     Py_DECREF(when);
     Py_DECREF(number);
     return result;
 }
 
-static int worker_number(roast_series *series, PyObject *name, uint32_t *worker) {
+static int worker_number(roast_points *into, PyObject *name, uint32_t *worker) {
     PyObject *text = PyObject_Str(name);
     Py_ssize_t len;
     const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
     roast_error err;
     int result = -1;
     if (utf8 != NULL &&
-        roast_series_worker(series, (roast_str){utf8, (size_t)len}, worker, &err) == ROAST_OK)
+        roast_points_worker(into, (roast_str){utf8, (size_t)len}, worker, &err) == ROAST_OK)
         result = 0;
     else if (utf8 != NULL)
         ext_raise(&err);
@@ -299,23 +260,25 @@ static int worker_number(roast_series *series, PyObject *name, uint32_t *worker)
     return result;
 }
 
-static int parse_worker(parse *p, PyObject *name, PyObject *points, roast_series_column column) {
+static int parse_worker(roast_points *into, PyObject *name, PyObject *points,
+                        roast_series_column column) {
     uint32_t worker;
     PyObject *list = list_of(points, roast_series_column_at(column)->key);
-    int result = list != NULL ? worker_number(p->series, name, &worker) : -1;
+    int result = list != NULL ? worker_number(into, name, &worker) : -1;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(list); i++)
-        result = parse_point(p, PyList_GET_ITEM(list, i), name, worker, column);
+        result = parse_point(into, PyList_GET_ITEM(list, i), name, worker, column);
     Py_XDECREF(list);
     return result;
 }
 
-static int parse_column(parse *p, PyObject *workers, roast_series_column column) {
+static int parse_column(roast_points *into, PyObject *workers, roast_series_column column) {
     PyObject *items = items_of(workers, roast_series_column_at(column)->key);
     int result = items != NULL ? 0 : -1;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
         PyObject *pair = PyList_GET_ITEM(items, i);
         if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
-            result = parse_worker(p, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), column);
+            result =
+                parse_worker(into, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), column);
     }
     Py_XDECREF(items);
     return result;
@@ -332,130 +295,37 @@ static int part_of(PyObject *tracking, const char *key, PyObject **out) {
     return 0;
 }
 
-static int parse_tracking(parse *p, PyObject *tracking) {
+static int parse_tracking(roast_points *into, PyObject *tracking) {
     PyObject *part;
     if (part_of(tracking, counts_key, &part) != 0)
         return -1;
-    int result = part != NULL ? parse_counts(p, part) : 0;
+    int result = part != NULL ? parse_counts(into, part) : 0;
     Py_XDECREF(part);
     for (int column = 0; result == 0 && column < ROAST_COLUMNS; column++) {
         if (part_of(tracking, roast_series_column_at(column)->key, &part) != 0)
             return -1;
         if (part != NULL)
-            result = parse_column(p, part, column);
+            result = parse_column(into, part, column);
         Py_XDECREF(part);
     }
     return result;
 }
 
-/* ---- in: ticks ---- */
-
-static int compare_times(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
-static int compare_values(const void *a, const void *b) {
-    const found_value *x = a, *y = b;
-    int order = compare_times(x->when, y->when);
-    return order != 0 ? order : (x->worker > y->worker) - (x->worker < y->worker);
-}
-
-static int compare_counts(const void *a, const void *b) {
-    return compare_times(((const found_count *)a)->when, ((const found_count *)b)->when);
-}
-
-static uint32_t workers_at(const parse *p, size_t first) {
-    uint32_t workers = 0;
-    for (size_t i = first; i < p->n_values && p->values[i].when == p->values[first].when; i++)
-        workers += i == first || p->values[i].worker != p->values[i - 1].worker;
-    return workers;
-}
-
-/* Appends the rows of one tick and returns where the next one begins in *at. */
-static roast_status build_rows(const parse *p, roast_series *series, size_t *at, roast_error *err) {
-    const int64_t when = p->values[*at].when;
-    while (*at < p->n_values && p->values[*at].when == when) {
-        const uint32_t worker = p->values[*at].worker;
-        double row[ROAST_COLUMNS];
-        for (int column = 0; column < ROAST_COLUMNS; column++)
-            row[column] = NAN;
-        for (; *at < p->n_values && p->values[*at].when == when && p->values[*at].worker == worker;
-             ++*at)
-            row[p->values[*at].column] = p->values[*at].value;
-        ROAST_TRY(roast_series_append(series, worker, row, err));
-    }
-    return ROAST_OK;
-}
-
-/* Ticks at all moments of counts and of values; *beside: a moment of the values was not counted. */
-static roast_status build_series(const parse *p, roast_series *series, bool *beside,
-                                 roast_error *err) {
-    uint32_t known = p->n_counts > 0 ? p->counts[0].workers : 0;
-    size_t value = 0, count = 0;
-    *beside = false;
-    while (value < p->n_values || count < p->n_counts) {
-        bool counted = count < p->n_counts &&
-                       (value == p->n_values || p->counts[count].when <= p->values[value].when);
-        int64_t when = counted ? p->counts[count].when : p->values[value].when;
-        *beside = *beside || !counted;
-        for (; count < p->n_counts && p->counts[count].when == when; count++)
-            known = p->counts[count].workers;
-        uint32_t workers = p->n_counts > 0 ? known : workers_at(p, value);
-        ROAST_TRY(roast_series_tick(series, (roast_utc){when}, workers, err));
-        if (value < p->n_values && p->values[value].when == when)
-            ROAST_TRY(build_rows(p, series, &value, err));
-    }
-    return ROAST_OK;
-}
-
-static roast_status build_counts(const parse *p, roast_series **out, roast_error *err) {
-    parse counts = {.counts = p->counts, .n_counts = p->n_counts};
-    bool beside;
-    roast_series *series = NULL;
-    ROAST_TRY(roast_series_new(&series, err));
-    roast_status status = build_series(&counts, series, &beside, err);
-    if (status != ROAST_OK) {
-        roast_series_free(series);
-        return status;
-    }
-    *out = series;
-    return ROAST_OK;
-}
-
-static roast_status build_all(parse *p, roast_series **counts, roast_error *err) {
-    bool beside;
-    if (p->n_values > 1)
-        qsort(p->values, p->n_values, sizeof *p->values, compare_values);
-    if (p->n_counts > 1)
-        qsort(p->counts, p->n_counts, sizeof *p->counts, compare_counts);
-    ROAST_TRY(build_series(p, p->series, &beside, err));
-    return beside ? build_counts(p, counts, err) : ROAST_OK;
-}
-
 int ext_tracking_series(PyObject *tracking, roast_series **series, roast_series **counts) {
-    parse p = {.series = NULL};
+    roast_points *into;
     roast_error err;
-    int result = -1;
     *series = *counts = NULL;
     if (!PyDict_Check(tracking) && !PyObject_HasAttrString(tracking, "keys")) {
         PyErr_Format(PyExc_TypeError, "tracking_data: a dict is expected, not %s",
                      Py_TYPE(tracking)->tp_name);
         return -1;
     }
-    if (roast_series_new(&p.series, &err) != ROAST_OK) {
-        ext_raise(&err);
-    } else if (parse_tracking(&p, tracking) == 0) {
-        if (build_all(&p, counts, &err) == ROAST_OK)
-            result = 0;
-        else
-            ext_raise(&err);
-    }
-    roast_free(p.values);
-    roast_free(p.counts);
+    if (raised(roast_points_new(&into, &err), &err) != 0)
+        return -1;
+    int result = parse_tracking(into, tracking);
     if (result == 0)
-        *series = p.series;
-    else
-        roast_series_free(p.series);
+        result = raised(roast_points_build(into, series, counts, &err), &err);
+    roast_points_free(into);
     return result;
 }
 

@@ -12,12 +12,22 @@
 
 #include <math.h>
 
+/* Who was where in the list at the last tick. */
+typedef struct known_worker {
+    PyObject *address;
+    uint32_t number;
+} known_worker;
+
 typedef struct series_object {
     PyObject_HEAD
     roast_series *series;
     PyObject *numbers; /* {address: number of the worker}: a look-up by a hash that is known */
-    bool busy;         /* a tick is being taken; reading a worker may run Python code */
-    bool distrust;     /* see worker_reader */
+    /* Mostly it is the same one at the next tick: then nothing is looked up, and memory is read in the
+     * order in which it lies. */
+    known_worker *order;
+    Py_ssize_t order_size;
+    bool busy;     /* a tick is being taken; reading a worker may run Python code */
+    bool distrust; /* see worker_reader */
 } series_object;
 
 static ext_state *state_of(PyObject *op) {
@@ -59,9 +69,18 @@ static PyObject *series_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return wrap(type, series);
 }
 
+static void drop_order(series_object *self) {
+    for (Py_ssize_t i = 0; i < self->order_size; i++)
+        Py_XDECREF(self->order[i].address);
+    roast_free(self->order);
+    self->order = NULL;
+    self->order_size = 0;
+}
+
 static void series_dealloc(PyObject *op) {
     series_object *self = (series_object *)op;
     PyTypeObject *type = Py_TYPE(op);
+    drop_order(self);
     roast_series_free(self->series);
     Py_XDECREF(self->numbers);
     type->tp_free(op);
@@ -134,24 +153,58 @@ static int tick_moment(series_object *self, PyObject *when, roast_utc *out) {
     return 0;
 }
 
+/* Room for as many workers; without it each is looked up. */
+static void fit_order(series_object *self, Py_ssize_t count) {
+    if (count <= self->order_size)
+        return;
+    known_worker *order = (size_t)count < SIZE_MAX / sizeof *order
+                              ? roast_realloc(self->order, (size_t)count * sizeof *order)
+                              : NULL;
+    if (order == NULL)
+        return;
+    memset(order + self->order_size, 0, (size_t)(count - self->order_size) * sizeof *order);
+    self->order = order;
+    self->order_size = count;
+}
+
+static void remember(series_object *self, Py_ssize_t index, PyObject *address, uint32_t number) {
+    if (index >= self->order_size)
+        return;
+    Py_XSETREF(self->order[index].address, Py_NewRef(address));
+    self->order[index].number = number;
+}
+
+/* The number of the worker at `index` of the list. 0 or -1 with an exception set. */
+static int number_at(series_object *self, const worker_reader *reader, PyObject *worker,
+                     Py_ssize_t index, uint32_t *number) {
+    const known_worker *known = index < self->order_size ? &self->order[index] : NULL;
+    if (known != NULL && known->address != NULL &&
+        worker_reader_is_at(reader, worker, known->address)) {
+        *number = known->number;
+        return 0;
+    }
+    bool fresh;
+    PyObject *address = PyObject_GetAttr(worker, reader->state->str_address);
+    int result = address != NULL ? number_of_worker(self, address, number, &fresh) : -1;
+    if (result == 0)
+        remember(self, index, address, *number);
+    Py_XDECREF(address);
+    if (result != 0 || !fresh)
+        return result;
+    PyObject *host = worker_reader_host(reader, worker);
+    result = host != NULL ? set_host(self, *number, host) : 0;
+    Py_XDECREF(host);
+    return result;
+}
+
 /* 0 or -1 with an exception set; the tick is then without this worker. */
-static int sample_worker(series_object *self, worker_reader *reader, PyObject *worker) {
+static int sample_worker(series_object *self, worker_reader *reader, PyObject *worker,
+                         Py_ssize_t index) {
     double value[ROAST_COLUMNS];
     uint32_t number;
-    bool fresh;
     roast_error err;
-    PyObject *address = PyObject_GetAttr(worker, reader->state->str_address);
-    int result = address != NULL ? number_of_worker(self, address, &number, &fresh) : -1;
-    Py_XDECREF(address);
-    if (result != 0)
+    if (number_at(self, reader, worker, index, &number) != 0)
         return -1;
-    if (fresh) {
-        PyObject *host = worker_reader_host(reader, worker);
-        result = host != NULL ? set_host(self, number, host) : 0;
-        Py_XDECREF(host);
-        if (result != 0)
-            return -1;
-    }
     worker_reader_row(reader, worker, value);
     if (roast_series_append(self->series, number, value, &err) == ROAST_OK)
         return 0;
@@ -160,10 +213,17 @@ static int sample_worker(series_object *self, worker_reader *reader, PyObject *w
 }
 
 static void sample_workers(series_object *self, PyObject *workers) {
+    enum { GROUP = 32 };
     worker_reader reader = {.state = state_of((PyObject *)self), .distrust = self->distrust};
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(workers); i++)
-        if (sample_worker(self, &reader, PyList_GET_ITEM(workers, i)) != 0)
+    Py_ssize_t n = PyList_GET_SIZE(workers);
+    fit_order(self, n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (i % GROUP == 0)
+            worker_reader_prepare(&reader, &PyList_GET_ITEM(workers, i),
+                                  n - i < GROUP ? n - i : GROUP);
+        if (sample_worker(self, &reader, PyList_GET_ITEM(workers, i), i) != 0)
             ext_count_fault("a worker could not be sampled", NULL);
+    }
     self->distrust = reader.distrust;
     worker_reader_release(&reader);
 }
@@ -187,6 +247,27 @@ static int check_idle(const series_object *self) {
     return -1;
 }
 
+/* PyDict_Values, which waits for the memory of one worker after the other. */
+static PyObject *values_of(PyObject *dict) {
+    enum { AHEAD = 16 };
+    PyObject *list, *value;
+    Py_ssize_t n = PyDict_GET_SIZE(dict), i = 0, at = 0;
+    while ((list = PyList_New(n)) != NULL && n != PyDict_GET_SIZE(dict)) {
+        n = PyDict_GET_SIZE(dict); /* making the list set off a collection, and that changed it */
+        Py_DECREF(list);
+    }
+    if (list == NULL)
+        return NULL;
+    while (i < n && PyDict_Next(dict, &at, NULL, &value))
+        PyList_SET_ITEM(list, i++, value);
+    for (i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(PyList_GET_ITEM(list, i + AHEAD), 1);
+        Py_INCREF(PyList_GET_ITEM(list, i));
+    }
+    return list;
+}
+
 static PyObject *series_tick(PyObject *op, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"workers", "when", NULL};
     series_object *self = (series_object *)op;
@@ -195,7 +276,7 @@ static PyObject *series_tick(PyObject *op, PyObject *args, PyObject *kwargs) {
         check_idle(self) != 0)
         return NULL;
     /* A list of our own: workers may come and go while they are read. */
-    PyObject *list = PyDict_Check(workers) ? PyDict_Values(workers) : PySequence_List(workers);
+    PyObject *list = PyDict_Check(workers) ? values_of(workers) : PySequence_List(workers);
     if (list == NULL || begin_tick(self, when, PyList_GET_SIZE(list)) != 0) {
         Py_XDECREF(list);
         return NULL;
@@ -472,6 +553,28 @@ static PyObject *series_reduce(PyObject *op, PyObject *unused) {
 #define WITH_KEYWORDS(function)                                                                    \
     (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
+static PyObject *series_extend(PyObject *op, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"piece", "from_tick", "from_event", NULL};
+    series_object *self = (series_object *)op;
+    PyObject *object;
+    unsigned long long from_tick = 0, from_event = 0;
+    roast_error err;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|KK:extend", keywords, &object, &from_tick,
+                                     &from_event))
+        return NULL;
+    const roast_series *piece = ext_series_view(state_of(op), object);
+    if (piece == NULL || piece == self->series) {
+        PyErr_Format(PyExc_TypeError, "extend: another WorkerSeries is expected, not %s",
+                     piece == NULL ? Py_TYPE(object)->tp_name : "itself");
+        return NULL;
+    }
+    if (check_idle(self) != 0)
+        return NULL;
+    if (roast_series_extend(self->series, piece, from_tick, from_event, &err) != ROAST_OK)
+        return ext_raise(&err);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef series_methods[] = {
     {"tick", WITH_KEYWORDS(series_tick),
      "tick($self, workers, when=None)\n--\n\n"
@@ -484,6 +587,9 @@ static PyMethodDef series_methods[] = {
      "A worker came; threads 0 and host None: not known."},
     {"leave", WITH_KEYWORDS(series_leave),
      "leave($self, address, when=None)\n--\n\nA worker went."},
+    {"extend", WITH_KEYWORDS(series_extend),
+     "extend($self, piece, from_tick=0, from_event=0)\n--\n\n"
+     "Puts the ticks, samples and events of another series behind these."},
     {"as_tracking_data", series_as_tracking_data, METH_NOARGS,
      "as_tracking_data($self)\n--\n\n"
      "{'worker_counts': {datetime: n}, 'worker_memory': {worker: [(datetime, value), ...]}, ...}"},

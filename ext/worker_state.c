@@ -1,5 +1,5 @@
-/* Reads a distributed.scheduler.WorkerState: attributes by interned names, no Python code unless the
- * occupancy needs it.
+/* Reads a distributed.scheduler.WorkerState: attributes from their slots or by interned names, no Python
+ * code unless the occupancy needs it.
  *
  * Any attribute may be missing, in another version or because the worker has just joined. What is not
  * there is left out in silence; anything else that goes wrong is counted as a fault. */
@@ -20,12 +20,29 @@ static double no_number(void) {
     return NAN;
 }
 
+/* The number in a float or an int; false for all else. Runs no Python code and leaves the count of
+ * references alone: so it takes borrowed ones, and writes to no line of memory. */
+static bool plain_number(PyObject *value, double *out) {
+    if (PyFloat_CheckExact(value)) {
+        *out = PyFloat_AS_DOUBLE(value);
+        return true;
+    }
+    if (!PyLong_CheckExact(value))
+        return false;
+    /* Not PyFloat_AsDouble: it would make a float. */
+    *out = PyLong_AsDouble(value);
+    if (*out == -1.0 && PyErr_Occurred())
+        *out = no_number();
+    return true;
+}
+
 static double number_of(PyObject *value) {
-    if (PyFloat_CheckExact(value))
-        return PyFloat_AS_DOUBLE(value);
+    double number;
+    if (plain_number(value, &number))
+        return number;
     if (value == Py_None)
         return NAN;
-    double number = PyFloat_AsDouble(value);
+    number = PyFloat_AsDouble(value);
     return number == -1.0 && PyErr_Occurred() ? no_number() : number;
 }
 
@@ -48,14 +65,45 @@ static double attribute_number(PyObject *object, PyObject *name) {
     return taken_number(attribute(object, name));
 }
 
-static double attribute_size(PyObject *object, PyObject *name) {
-    PyObject *value = attribute(object, name);
+/* ---- attributes of a worker ---- */
+
+static PyObject *slot(const worker_reader *reader, PyObject *worker, worker_slot which,
+                      PyObject *name) {
+    if (worker_slot_known(&reader->slots, worker, which))
+        return Py_XNewRef(worker_slot_get(&reader->slots, worker, which));
+    return attribute(worker, name);
+}
+
+static double slot_number(const worker_reader *reader, PyObject *worker, worker_slot which,
+                          PyObject *name) {
+    double number;
+    if (worker_slot_known(&reader->slots, worker, which)) {
+        PyObject *value = worker_slot_get(&reader->slots, worker, which);
+        if (value != NULL && plain_number(value, &number))
+            return number;
+    }
+    return taken_number(slot(reader, worker, which, name));
+}
+
+static double slot_size(const worker_reader *reader, PyObject *worker, worker_slot which,
+                        PyObject *name) {
+    if (worker_slot_known(&reader->slots, worker, which)) {
+        PyObject *value = worker_slot_get(&reader->slots, worker, which);
+        if (value != NULL && PyDict_CheckExact(value))
+            return (double)PyDict_GET_SIZE(value);
+    }
+    PyObject *value = slot(reader, worker, which, name);
     if (value == NULL)
         return taken_number(NULL);
     Py_ssize_t size = PyObject_Size(value);
     Py_DECREF(value);
     return size < 0 ? no_number() : (double)size;
 }
+
+#define SLOT(read, reader, worker, name)                                                           \
+    read(reader, worker, WORKER_SLOT_##name, (reader)->state->str_##name)
+
+/* ---- entries of its metrics ---- */
 
 /* A new reference; NULL perhaps with an exception set. mapping may be NULL. */
 static PyObject *entry(PyObject *mapping, PyObject *key) {
@@ -67,6 +115,14 @@ static PyObject *entry(PyObject *mapping, PyObject *key) {
 }
 
 static double entry_number(PyObject *mapping, PyObject *key) {
+    double number;
+    if (mapping != NULL && PyDict_CheckExact(mapping)) {
+        PyObject *value = PyDict_GetItemWithError(mapping, key);
+        if (value != NULL && plain_number(value, &number))
+            return number;
+        if (value == NULL)
+            return taken_number(NULL);
+    }
     return taken_number(entry(mapping, key));
 }
 
@@ -157,14 +213,13 @@ static double sum_prefixes(worker_reader *reader, PyObject *counts) {
 
 /* NaN: ask the property. */
 static double own_occupancy(worker_reader *reader, PyObject *worker) {
-    const ext_state *state = reader->state;
-    PyObject *counts = attribute(worker, state->str_task_prefix_count);
-    double network = attribute_number(worker, state->str_network_occ), occupancy = NAN;
+    PyObject *counts = SLOT(slot, reader, worker, task_prefix_count);
+    double network = SLOT(slot_number, reader, worker, network_occ), occupancy = NAN;
     bool known = counts != NULL && PyDict_Check(counts) && !isnan(network);
     if (known && PyDict_GET_SIZE(counts) == 0 && network == 0) {
         occupancy = 0;
     } else if (known) {
-        PyObject *ref = attribute(worker, state->str_scheduler_ref);
+        PyObject *ref = SLOT(slot, reader, worker, scheduler_ref);
         if (ref != NULL && meet_scheduler(reader, worker, ref))
             occupancy = sum_prefixes(reader, counts) + network / reader->bandwidth;
         Py_XDECREF(ref);
@@ -176,7 +231,7 @@ static double own_occupancy(worker_reader *reader, PyObject *worker) {
 
 static double occupancy_of(worker_reader *reader, PyObject *worker) {
     const ext_state *state = reader->state;
-    double cached = attribute_number(worker, state->str_occupancy_cache);
+    double cached = SLOT(slot_number, reader, worker, occupancy_cache);
     if (!isnan(cached) && cached != 0)
         return cached;
     double own = reader->distrust ? NAN : own_occupancy(reader, worker);
@@ -194,17 +249,17 @@ static double occupancy_of(worker_reader *reader, PyObject *worker) {
 
 void worker_reader_row(worker_reader *reader, PyObject *worker, double value[ROAST_COLUMNS]) {
     const ext_state *state = reader->state;
-    PyObject *metrics = attribute(worker, state->str_metrics);
+    PyObject *metrics = SLOT(slot, reader, worker, metrics);
     if (metrics == NULL)
         taken_number(NULL);
     value[ROAST_COLUMN_memory] = memory_of(state, worker, metrics);
-    value[ROAST_COLUMN_memory_limit] = attribute_number(worker, state->str_memory_limit);
-    value[ROAST_COLUMN_active_tasks] = attribute_size(worker, state->str_processing);
-    value[ROAST_COLUMN_cores] = attribute_number(worker, state->str_nthreads);
-    value[ROAST_COLUMN_nbytes] = attribute_number(worker, state->str_nbytes);
+    value[ROAST_COLUMN_memory_limit] = SLOT(slot_number, reader, worker, memory_limit);
+    value[ROAST_COLUMN_active_tasks] = SLOT(slot_size, reader, worker, processing);
+    value[ROAST_COLUMN_cores] = SLOT(slot_number, reader, worker, nthreads);
+    value[ROAST_COLUMN_nbytes] = SLOT(slot_number, reader, worker, nbytes);
     value[ROAST_COLUMN_occupancy] = occupancy_of(reader, worker);
-    value[ROAST_COLUMN_executing] = attribute_size(worker, state->str_executing);
-    value[ROAST_COLUMN_last_seen] = attribute_number(worker, state->str_last_seen);
+    value[ROAST_COLUMN_executing] = SLOT(slot_size, reader, worker, executing);
+    value[ROAST_COLUMN_last_seen] = SLOT(slot_number, reader, worker, last_seen);
     value[ROAST_COLUMN_cpu] = entry_number(metrics, state->str_cpu);
     entry_pair(metrics, state->str_spilled_bytes, state->str_disk, NULL,
                &value[ROAST_COLUMN_spilled_bytes], NULL);
@@ -213,6 +268,11 @@ void worker_reader_row(worker_reader *reader, PyObject *worker, double value[ROA
     entry_pair(metrics, state->str_host_disk_io, state->str_read_bps, state->str_write_bps,
                &value[ROAST_COLUMN_disk_read_bps], &value[ROAST_COLUMN_disk_write_bps]);
     Py_XDECREF(metrics);
+}
+
+bool worker_reader_is_at(const worker_reader *reader, PyObject *worker, PyObject *address) {
+    return worker_slot_known(&reader->slots, worker, WORKER_SLOT_address) &&
+           worker_slot_get(&reader->slots, worker, WORKER_SLOT_address) == address;
 }
 
 /* "tcp://10.0.0.1:4321" and "inproc://10.0.0.1/12/3" run on 10.0.0.1, "tls://[::1]:80" on ::1. */
@@ -242,6 +302,12 @@ PyObject *worker_reader_host(const worker_reader *reader, PyObject *worker) {
     Py_XDECREF(address);
     PyErr_Clear();
     return host;
+}
+
+void worker_reader_prepare(worker_reader *reader, PyObject *const *workers, Py_ssize_t count) {
+    if (count > 0 && reader->slots.type != Py_TYPE(workers[0]))
+        worker_slots_find(&reader->slots, reader->state, workers[0]);
+    worker_slots_prefetch(&reader->slots, reader->state, workers, count);
 }
 
 void worker_reader_release(worker_reader *reader) {

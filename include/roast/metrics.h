@@ -114,11 +114,60 @@ typedef struct roast_file_row {
     roast_value total_tree_bytes;
     roast_value bytes_read; /* compressed size of the branches accessed */
     roast_value bytes_read_percent;
-    roast_value compression_ratio; /* compressed / uncompressed */
+    roast_value compression_ratio;       /* compressed / uncompressed */
+    roast_value uncompressed_bytes_read; /* of the branches accessed */
 } roast_file_row;
+/* What reading a branch cost inside process(), over chunks without an error. */
+typedef struct roast_branch_row {
+    roast_str name;
+    uint64_t num_chunks; /* that read it */
+    roast_value seconds;
+    roast_value bytes;
+    roast_value uncompressed_bytes;
+    roast_value count; /* reads */
+} roast_branch_row;
+typedef struct roast_worker_row {
+    roast_str name;
+    roast_str host; /* absent: not known */
+    uint64_t samples;
+    roast_value threads;
+    roast_value peak_memory_bytes;
+    roast_value memory_limit_bytes;
+    roast_value peak_memory_percent; /* of the limit */
+    roast_value peak_spilled_bytes;
+    roast_value mean_cpu_percent; /* of its threads, over samples */
+} roast_worker_row;
 const roast_dataset_row *roast_metrics_datasets(const roast_metrics *metrics, uint32_t *count);
 const roast_section_row *roast_metrics_sections(const roast_metrics *metrics, uint32_t *count);
 const roast_file_row *roast_metrics_file_rows(const roast_metrics *metrics, uint32_t *count);
+/* Most bytes first, then most time. */
+const roast_branch_row *roast_metrics_branches(const roast_metrics *metrics, uint32_t *count);
+/* Fullest memory first. */
+const roast_worker_row *roast_metrics_worker_rows(const roast_metrics *metrics, uint32_t *count);
+
+/* For tables that the caller has: a row behind the others. The texts are copied. */
+roast_status roast_metrics_add_dataset(roast_metrics *metrics, const roast_dataset_row *row,
+                                       roast_error *err);
+roast_status roast_metrics_add_section(roast_metrics *metrics, const roast_section_row *row,
+                                       roast_error *err);
+roast_status roast_metrics_add_file(roast_metrics *metrics, const roast_file_row *row,
+                                    roast_error *err);
+roast_status roast_metrics_add_branch(roast_metrics *metrics, const roast_branch_row *row,
+                                      roast_error *err);
+roast_status roast_metrics_add_worker(roast_metrics *metrics, const roast_worker_row *row,
+                                      roast_error *err);
+
+/* ---- packed: what was computed, to be kept beside the run ---- */
+#define ROAST_MAX_ROWS 50000000u /* of one table */
+/* docs/format/metrics.md; versioned and checksummed. */
+roast_status roast_metrics_encode(const roast_metrics *metrics, roast_sink *sink, roast_error *err);
+/* Checks everything first: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a newer version.
+ * Scalars that the catalogue does not know are left out. */
+roast_status roast_metrics_decode(const void *data, size_t len, roast_metrics **out,
+                                  roast_error *err);
+/* Whether all that this version computes was computed: true for what roast_metrics_compute made, here
+ * or in a program with the same catalogue. */
+bool roast_metrics_is_current(const roast_metrics *metrics);
 
 /* ---- statistics ---- */
 /* One pass, stable (Welford). Zeroed storage is an empty one. */

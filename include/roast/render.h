@@ -9,5 +9,9 @@
  * it was not measured. `unit` is one of the catalogue's. What was measured and is not 0 never shows as 0.
  * Written as snprintf would; the length without the terminator (in bytes: UTF-8). */
 size_t roast_format_value(roast_value value, const char *unit, char *out, size_t size);
+/* The same in one unit, whatever the size: `shown` is "MHz", "Gbps", "GB", ...; "%" for a ratio; "" for
+ * the bare number. A unit that does not fit counts as not told. */
+size_t roast_format_value_as(roast_value value, const char *unit, const char *shown, char *out,
+                             size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef ROAST_RUN_H
 #define ROAST_RUN_H
 
+#include "roast/attempts.h"
 #include "roast/base.h"
 #include "roast/chunklog.h"
 #include "roast/series.h"
@@ -42,6 +43,10 @@ void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roa
 /* Absent string if there is none. */
 roast_str roast_run_meta(const roast_run *run, roast_str key);
 
+/* Sets host, kernel, architecture, cores, memory_bytes and, where a cgroup limits them,
+ * cgroup_memory_bytes and cgroup_cpu_cores to what this machine says; what it does not say is left out. */
+roast_status roast_run_describe_host(roast_run *run, roast_error *err);
+
 /* What could not be measured and why, in words; one that is there already is not added again. */
 roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err);
 uint32_t roast_run_note_count(const roast_run *run);
@@ -55,7 +60,7 @@ uint64_t roast_run_replayed(const roast_run *run);
 roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err);
 roast_str roast_run_processor(const roast_run *run);
 
-/* The parts; the run owns them, the caller fills them. */
+/* The parts; the run owns them, the caller fills them. NULL once they were given away. */
 roast_chunklog *roast_run_chunks(roast_run *run);
 roast_series *roast_run_series(roast_run *run);
 const roast_chunklog *roast_run_chunks_view(const roast_run *run);
@@ -67,8 +72,12 @@ void roast_run_take_series(roast_run *run, roast_series *series);
  * NULL, or taking a part, ends it. */
 void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log);
 void roast_run_lend_series(roast_run *run, const roast_series *series);
+/* The run's own part becomes the caller's, who lends it back: the run looks at it as before, and has
+ * none of its own to fill any more. NULL if it was given away already. */
+roast_chunklog *roast_run_give_chunks(roast_run *run);
+roast_series *roast_run_give_series(roast_run *run);
 
-/* Two parts that most runs do not have: the view is NULL then, and NULL may be taken and lent.
+/* Three parts that many runs do not have: the view is NULL then, and NULL may be taken and lent.
  * Worker counts: how many workers there were, seen at other moments than the samples of the series. */
 const roast_series *roast_run_counts_view(const roast_run *run);
 void roast_run_take_counts(roast_run *run, roast_series *counts);
@@ -77,6 +86,11 @@ void roast_run_lend_counts(roast_run *run, const roast_series *counts);
 const roast_chunklog *roast_run_sections_view(const roast_run *run);
 void roast_run_take_sections(roast_run *run, roast_chunklog *sections);
 void roast_run_lend_sections(roast_run *run, const roast_chunklog *sections);
+/* Attempts, where a scheduler watched for them. */
+roast_attempts *roast_run_attempts(roast_run *run);
+const roast_attempts *roast_run_attempts_view(const roast_run *run);
+void roast_run_take_attempts(roast_run *run, roast_attempts *attempts);
+void roast_run_lend_attempts(roast_run *run, const roast_attempts *attempts);
 
 /* A figure of a span, summed up by the scheduler: ("execute", prefix, "thread-cpu", "seconds"). */
 typedef struct roast_span_value {

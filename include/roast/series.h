@@ -100,6 +100,11 @@ uint64_t roast_series_sample_count(const roast_series *series);
 uint64_t roast_series_event_count(const roast_series *series);
 roast_worker_event roast_series_event_at(const roast_series *series, uint64_t index);
 
+/* Puts the ticks, samples and events of a piece behind those of a series, from the given ones on;
+ * workers are told by their names. On failure some of it may be there. */
+roast_status roast_series_extend(roast_series *series, const roast_series *piece,
+                                 uint64_t from_tick, uint64_t from_event, roast_error *err);
+
 /* Walks one worker's samples in order of time. */
 typedef struct roast_series_cursor {
     const roast_series *series;

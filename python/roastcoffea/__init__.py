@@ -1,5 +1,7 @@
 """roastcoffea: the measuring instrument for Coffea analyses."""
 
+from typing import TYPE_CHECKING, Any
+
 from roastcoffea._core import (
     BaseInstrumentationContext,
     ChunkLog,
@@ -11,6 +13,40 @@ from roastcoffea._core import (
 )
 from roastcoffea.backends.registry import register_backend
 from roastcoffea.collector import MetricsCollector
+from roastcoffea.export.measurements import load_measurement
+from roastcoffea.results import open_run
+
+if TYPE_CHECKING:
+    from roastcoffea.visualization.plots import (
+        plot_all,
+        plot_branch_access_per_chunk,
+        plot_branch_reads,
+        plot_bytes_accessed_per_chunk,
+        plot_chunk_gantt,
+        plot_compression_ratio_distribution,
+        plot_core_second_budget,
+        plot_cpu_utilization_mean_timeline,
+        plot_cpu_utilization_per_worker_timeline,
+        plot_data_access_percentage,
+        plot_efficiency_summary,
+        plot_executing_tasks_timeline,
+        plot_memory_utilization_mean_timeline,
+        plot_memory_utilization_per_worker_timeline,
+        plot_occupancy_timeline,
+        plot_peak_memory_per_chunk,
+        plot_per_task_bytes_read,
+        plot_per_task_cpu_io,
+        plot_per_task_overhead,
+        plot_resource_utilization,
+        plot_runtime_distribution,
+        plot_runtime_vs_events,
+        plot_section_breakdown,
+        plot_throughput_and_workers_timeline,
+        plot_throughput_timeline,
+        plot_total_active_tasks_timeline,
+        plot_worker_activity_timeline,
+        plot_worker_count_timeline,
+    )
 
 track_section = track_time
 
@@ -19,6 +55,36 @@ __all__ = [
     "ChunkLog",
     "MetricsCollector",
     "__version__",
+    "load_measurement",
+    "open_run",
+    "plot_all",
+    "plot_branch_access_per_chunk",
+    "plot_branch_reads",
+    "plot_bytes_accessed_per_chunk",
+    "plot_chunk_gantt",
+    "plot_compression_ratio_distribution",
+    "plot_core_second_budget",
+    "plot_cpu_utilization_mean_timeline",
+    "plot_cpu_utilization_per_worker_timeline",
+    "plot_data_access_percentage",
+    "plot_efficiency_summary",
+    "plot_executing_tasks_timeline",
+    "plot_memory_utilization_mean_timeline",
+    "plot_memory_utilization_per_worker_timeline",
+    "plot_occupancy_timeline",
+    "plot_peak_memory_per_chunk",
+    "plot_per_task_bytes_read",
+    "plot_per_task_cpu_io",
+    "plot_per_task_overhead",
+    "plot_resource_utilization",
+    "plot_runtime_distribution",
+    "plot_runtime_vs_events",
+    "plot_section_breakdown",
+    "plot_throughput_and_workers_timeline",
+    "plot_throughput_timeline",
+    "plot_total_active_tasks_timeline",
+    "plot_worker_activity_timeline",
+    "plot_worker_count_timeline",
     "register_backend",
     "track_bytes",
     "track_memory",
@@ -26,3 +92,16 @@ __all__ = [
     "track_section",
     "track_time",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # On demand: matplotlib takes longer to import than all of this package.
+    if name.startswith("plot_") and name in __all__:
+        from roastcoffea.visualization import plots
+
+        return getattr(plots, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,12 +10,13 @@ import os
 import struct
 import threading
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from roastcoffea import _core
 
-__all__ = ["close", "deliver", "flush", "read_files", "take_memory"]
+__all__ = ["close", "deliver", "flush", "flush_later", "read_files", "take_memory"]
 
 _LENGTH = struct.Struct("<I")
 _kept: dict[str, list[bytes]] = {}
@@ -44,6 +45,23 @@ def flush(topic: str | None = None) -> None:
     _core.flush_outbox(topic)
 
 
+def flush_later(topic: str, seconds: float) -> None:
+    """Sees to it that what is held back now is sent in a moment. In memory it waits for who takes it."""
+    if not topic.startswith("dask:"):
+        return
+    worker = _dask_worker()
+    # By way of the loop: the thread of a task must not touch its timers.
+    worker.loop.add_callback(worker.loop.call_later, seconds, _flush_on, worker)
+
+
+def _flush_on(worker: Any) -> None:
+    """In the event loop of a worker: what is sent goes through this very worker."""
+    from distributed.utils import set_thread_state
+
+    with suppress(Exception), set_thread_state(execution_state={"worker": worker}):
+        flush()
+
+
 def close(topic: str) -> None:
     """Sends what is held back. Chunks that are still running, of a run that failed, send nothing more."""
     flush(topic)
@@ -57,19 +75,25 @@ def take_memory(topic: str) -> list[bytes]:
         return _kept.pop(topic, [])
 
 
-def read_files(directory: str | os.PathLike[str]) -> list[bytes]:
+def read_files(
+    directory: str | os.PathLike[str], read: dict[str, int] | None = None
+) -> list[bytes]:
     """What the processes of this machine have written. One that was killed while it wrote leaves a last
-    record that is cut: it is left out."""
-    found = []
+    record that is cut: it is left out. With `read`, what was read there before is left out as well."""
+    found: list[bytes] = []
+    read = {} if read is None else read
     for path in sorted(Path(directory).glob("*.chunks")):
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            file.seek(read.get(path.name, 0))
+            data = file.read()
         at = 0
         while at + _LENGTH.size <= len(data):
             (size,) = _LENGTH.unpack_from(data, at)
-            at += _LENGTH.size
-            if at + size <= len(data):
-                found.append(data[at : at + size])
-            at += size
+            if at + _LENGTH.size + size > len(data):
+                break
+            found.append(data[at + _LENGTH.size : at + _LENGTH.size + size])
+            at += _LENGTH.size + size
+        read[path.name] = read.get(path.name, 0) + at
     return found
 
 
@@ -85,6 +109,10 @@ def _append(directory: Path, data: bytes) -> None:
 
 def _log_event(topic: str, data: bytes) -> None:
     """From the thread of a task by its own worker; from elsewhere (a flush) by any of this process."""
+    _dask_worker().log_event(topic, {"roastcoffea": data})
+
+
+def _dask_worker() -> Any:
     from distributed import worker as module
 
     task: Any = vars(module)["thread_state"]
@@ -93,4 +121,4 @@ def _log_event(topic: str, data: bytes) -> None:
         worker = next(iter(module.Worker._instances), None)
     if worker is None:
         raise ValueError("there is no Dask worker in this process")
-    worker.log_event(topic, {"roastcoffea": data})
+    return worker

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -13,6 +17,16 @@ from roastcoffea._core import ChunkLog, Run, faults, split_replayed, sum_reports
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
+from roastcoffea.export.measurements import (
+    config_json,
+    extras_of,
+    measurement_path,
+    save_measurement,
+)
+from roastcoffea.live import LiveWriter
+from roastcoffea.preprocess_watch import Preprocessing
+from roastcoffea.provenance import provenance
+from roastcoffea.results import Results
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerCall, RunnerWatch
 
 __all__ = ["MetricsCollector"]
@@ -25,7 +39,7 @@ SPAN_NAME = "coffea-processing"
 REPLAY_MARGIN_S = 5.0
 
 
-class MetricsCollector:
+class MetricsCollector(Results):
     """Collects the metrics of what runs inside ``with MetricsCollector(...) as mc:``.
 
     Parameters
@@ -39,7 +53,10 @@ class MetricsCollector:
     processor_instance
         The processor; may be left out, as it is taken from the Runner's call.
     output_dir
-        Where measurements are to be saved. This version cannot save them yet, and says so in a warning.
+        A folder: the measurement is saved there when the context ends, however it ends, and can be
+        read there while the run goes on. `measurement_path` tells its name.
+    measurement_name, overwrite, config
+        As of :meth:`save_measurement`, for the measurement in `output_dir`.
     """
 
     def __init__(
@@ -49,18 +66,22 @@ class MetricsCollector:
         track_workers: bool = True,
         worker_tracking_interval: float = 1.0,
         processor_instance: Any = None,
-        output_dir: Any = None,
+        output_dir: str | os.PathLike[str] | None = None,
+        measurement_name: str | None = None,
+        overwrite: bool = True,
+        config: Mapping[str, Any] | None = None,
     ) -> None:
         self.client = client
         self.track_workers = track_workers
         self.worker_tracking_interval = worker_tracking_interval
         self.processor_instance = processor_instance
         self.output_dir = output_dir
-        if output_dir is not None:
-            warnings.warn(
-                "output_dir: measurements cannot be saved yet; what was measured is in .metrics and .run",
-                stacklevel=2,
-            )
+        self.measurement_name = measurement_name
+        self.overwrite = overwrite
+        self.config = config
+        self.measurement_path: Path | None = None
+        if output_dir is not None and measurement_name is not None:
+            measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
         self.metrics_backend = make_backend(client, backend)
         self.backend = backend_name(self.metrics_backend)
         self.aggregator = MetricsAggregator(self.backend)
@@ -87,11 +108,16 @@ class MetricsCollector:
         self._marks: list[_Mark] = []
         self._watch = RunnerWatch(self)
         self._faults = 0
+        self.preprocessing: list[Preprocessing] = []
+        self._provenance: dict[str, str] = {}
+        self._live: LiveWriter | None = None
 
     # ---- the context ----
 
     def __enter__(self) -> MetricsCollector:
         self._faults = faults()["count"]
+        self._provenance = provenance()
+        self._begin_measurement()
         self._topic = self.metrics_backend.open_channel()
         if self.processor_instance is not None:
             self._mark(self.processor_instance)
@@ -102,11 +128,15 @@ class MetricsCollector:
                 self.span_info = self.metrics_backend.create_span(SPAN_NAME)
         except BaseException:
             self._unmark_all()
+            if self._live is not None:
+                self._live.abandon()
             self._ask("worker series", self.metrics_backend.stop_tracking)
             self._ask("records beside the output", self.metrics_backend.close_channel)
             raise
         self._watch.open()
         self.t_start = time.time()
+        if self._live is not None:
+            self._live.start()
         return self
 
     def __exit__(
@@ -118,8 +148,11 @@ class MetricsCollector:
         self.t_end = time.time()
         self._watch.close()
         self._unmark_all()
+        if self._live is not None:
+            self._live.stop()
         self._fetch()
         self._aggregate()
+        self._end_measurement()
 
     def _fetch(self) -> None:
         """All that the backend has; a part that cannot be had is a note, never an exception."""
@@ -143,12 +176,69 @@ class MetricsCollector:
             self.notes.append(f"{what}: {type(error).__name__}: {error}")
             return None
 
+    # ---- the measurement in output_dir ----
+
+    def _begin_measurement(self) -> None:
+        """A folder that cannot be written to is told now, not after hours."""
+        if self.output_dir is None:
+            return
+        self.measurement_path = measurement_path(self.output_dir, self.measurement_name)
+        self._live = LiveWriter(
+            self.measurement_path, self.overwrite, self.metrics_backend, self._meta()
+        )
+
+    def _end_measurement(self) -> None:
+        live, self._live = self._live, None
+        if live is None or self.run is None or self.metrics is None:
+            return
+        run, metrics, times = self.run, self.metrics, self._times()
+        self._try_to_save(
+            lambda: live.finish(run, config_json(self.config), extras_of(metrics, run, *times))
+        )
+
+    def _try_to_save(self, save: Callable[[], Any]) -> None:
+        try:
+            save()
+        except Exception as error:
+            # The user's results are worth more than ours: they must not be lost with an exception here.
+            text = f"the measurement could not be saved: {type(error).__name__}: {error}"
+            self.notes.append(text)
+            warnings.warn(f"{text}; save_measurement(another_folder) can still save it", stacklevel=4)
+
+    def _times(self) -> tuple[float, float]:
+        if self.t_start is None or self.t_end is None or self.metrics is None:
+            raise RuntimeError(
+                "there is nothing to save yet: a measurement is complete when the `with` block has ended"
+            )
+        return self.t_start, self.t_end
+
+    def save_measurement(
+        self,
+        output_dir: str | os.PathLike[str],
+        measurement_name: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        overwrite: bool = True,
+    ) -> Path:
+        """Saves all that was measured as ``output_dir/measurement_name``; returns that path.
+
+        Without a name it is the date and time of the run. An older measurement of that name is
+        replaced, all of it or not at all; with ``overwrite=False`` it is a FileExistsError.
+        """
+        t0, t1 = self._times()
+        return save_measurement(
+            self._ready_metrics(), t0, t1, output_dir, measurement_name,
+            self.config if config is None else config, overwrite=overwrite,
+        )
+
     # ---- what the Runner tells ----
 
     def call_begins(self, call: RunnerCall) -> None:
         if self.processor_instance is None:
             self.processor_instance = call.processor
         self.calls.append(describe(call))
+        if self._live is not None:
+            self._live.meta = self._meta()
         self._mark(call.processor)
 
     def call_ends(self, call: RunnerCall) -> None:
@@ -157,6 +247,9 @@ class MetricsCollector:
         if call.report is not None:
             self.reports.append(call.report)
         self._unmark(call.processor)
+
+    def preprocessed(self, preprocessing: Preprocessing) -> None:
+        self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
         self._marks.append(_Mark(processor, self._topic))
@@ -255,8 +348,12 @@ class MetricsCollector:
 
     def _refresh(self) -> None:
         """What is told after the end counts as well."""
-        if self.t_end is not None and self.metrics is not None:
-            self._aggregate()
+        if self.t_end is None or self.metrics is None:
+            return
+        self._aggregate()
+        if self.measurement_path is not None:
+            folder, name = self.measurement_path.parent, self.measurement_path.name
+            self._try_to_save(lambda: self.save_measurement(folder, name))
 
     def _aggregate(self) -> None:
         chunks = self.chunk_metrics
@@ -267,32 +364,50 @@ class MetricsCollector:
                     "all rates")
             if note not in self.notes:
                 self.notes.append(note)
-        series = self.metrics_backend.series if self.track_workers else None
-        self.metrics = self.aggregator.aggregate(
-            report,
-            self.tracking_data if series is None else series,
-            self.t_start,
-            self.t_end,
-            custom_metrics=self.custom_metrics,
-            span_metrics=self.span_metrics,
-            processor_name=self.processor_name,
-            chunk_metrics=chunks,
-            section_metrics=self.section_metrics,
-        )
-        self.metrics["replayed_chunks"] = self.replayed_chunks
-        self.metrics["notes"] = list(self.notes)
+        tracking = self.tracking_data
+        if self.track_workers and self.metrics_backend.series is not None:
+            tracking = self.metrics_backend.series
         self.run = Run(
             report=report,
             t_start=self.t_start,
             t_end=self.t_end,
             chunks=chunks,
-            series=series,
-            spans=self.span_metrics,
+            series=None if self.aggregator.own_form else tracking,
+            spans=self._figures(),
             processor_name=self.processor_name,
             custom_metrics=self.custom_metrics,
             section_metrics=self.section_metrics,
-            meta={key: str(value) for call in self.calls for key, value in call.items()},
+            meta=self._meta(),
+            notes=self.notes,
+            replayed=self.replayed_chunks,
         )
+        self.metrics = self.aggregator.metrics_of(
+            self.run, tracking, self.span_metrics, chunks, self.section_metrics
+        )
+
+    def _figures(self) -> dict[Any, Any]:
+        """What the spans measured and, in the same form, what preprocessing cost."""
+        spans = self.span_metrics or {}
+        figures = dict(spans.get("cumulative_worker_metrics", spans))
+        total = sum(self.preprocessing, Preprocessing())
+        if self.preprocessing:
+            figures["preprocess", "wall", "seconds"] = total.seconds
+            figures["preprocess", "files", "count"] = total.files
+        if self.preprocessing and total.bytes is not None:
+            figures["preprocess", "read", "bytes"] = total.bytes
+            figures["preprocess", "read", "count"] = total.requests
+        return figures
+
+    def _meta(self) -> dict[str, str]:
+        """Texts about the run: where it comes from, and what the Runner's calls said of themselves."""
+        meta = {**self._provenance, "backend": self.backend}
+        if self.t_start is not None:
+            meta["start_utc"] = datetime.fromtimestamp(self.t_start, timezone.utc).isoformat()
+        for call in self.calls:
+            meta.update((key, str(value)) for key, value in call.items())
+        if self.calls:
+            meta["calls"] = json.dumps(self.calls, default=str)
+        return meta
 
     def get_metrics(self) -> dict[str, Any]:
         """Every metric under every name."""
@@ -306,16 +421,6 @@ class MetricsCollector:
                 "was not called; what was measured without one is in .metrics"
             )
         return self.metrics
-
-    def print_summary(self) -> None:
-        """Prints the tables of the metrics."""
-        if self.metrics is None:
-            raise RuntimeError(
-                "there is nothing to show yet: the summary is there when the `with` block has ended"
-            )
-        from roastcoffea.export.reporter import print_tables
-
-        print_tables(self.metrics)
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:

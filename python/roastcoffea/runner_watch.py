@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Protocol
 
+from roastcoffea.preprocess_watch import METHODS, Preprocessing, measured
+
 __all__ = ["OUTPUT_KEY", "RunnerCall", "RunnerWatch"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
@@ -29,6 +31,8 @@ class Watcher(Protocol):
     def call_begins(self, call: RunnerCall) -> None: ...
 
     def call_ends(self, call: RunnerCall) -> None: ...
+
+    def preprocessed(self, preprocessing: Preprocessing) -> None: ...
 
 
 class RunnerCall:
@@ -100,6 +104,9 @@ def _install() -> None:
             break
     if callable(runner.__dict__.get("preprocess")):
         _replace(runner, "preprocess", _untraced)
+    for name, fetcher in METHODS.items():
+        if callable(runner.__dict__.get(name)):
+            _replace(runner, name, functools.partial(_measured, fetcher))
 
 
 def _replace(runner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -162,6 +169,25 @@ def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
             own.update(before)
 
     return preprocess
+
+
+def _measured(fetcher: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Preprocessing reads what no report counts."""
+    run = measured(original, fetcher)
+
+    @functools.wraps(original)
+    def preprocess_fileset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        watchers = _watchers()
+        if not watchers:
+            return original(self, *args, **kwargs)
+        preprocessing = Preprocessing()
+        try:
+            return run(self, preprocessing, *args, **kwargs)
+        finally:
+            for watcher in watchers:
+                watcher.preprocessed(preprocessing)
+
+    return preprocess_fileset
 
 
 def _look_at(call: RunnerCall, result: Any, metrics_wanted: bool) -> None:

@@ -1,6 +1,9 @@
 /* What follows from other metrics. */
 #include "metrics/formulas.h"
 
+/* What an analysis facility of the high-luminosity LHC is to deliver. */
+static const double CHALLENGE_GBPS = 200;
+
 roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err) {
     (void)err;
     const roast_value *values = metrics->values;
@@ -18,6 +21,11 @@ roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err) 
     roast_put(metrics, ROAST_M_efficiency_ratio,
               roast_value_ratio(values[ROAST_M_event_rate_wall_khz],
                                 values[ROAST_M_event_rate_agg_khz], 1, 1));
+    /* No rate is no distance that could be told. */
+    if (roast_value_number(values[ROAST_M_data_rate_gbps]) > 0)
+        roast_put(
+            metrics, ROAST_M_challenge_factor,
+            roast_value_real(CHALLENGE_GBPS / roast_value_number(values[ROAST_M_data_rate_gbps])));
     roast_put(metrics, ROAST_M_event_rate_core_hz, roast_value_ratio(events, paid, 1, 1));
     roast_put(metrics, ROAST_M_event_rate_core_khz, roast_value_ratio(events, paid, 1, 1e3));
     return ROAST_OK;

@@ -226,6 +226,8 @@ typedef struct file_read {
     uint32_t branches;
     bool sized; /* and so are the sizes */
     int64_t bytes;
+    bool sized_uncompressed;
+    int64_t uncompressed_bytes;
 } file_read;
 
 /* Of what was marked for file number `file`: what the file holds, and its size. */
@@ -234,7 +236,7 @@ static roast_status measure_file(roast_file_totals *totals, const roast_file *me
     roast_tail_cursor cursor;
     roast_branch_size branch;
     branch_mark *mark;
-    *read = (file_read){.known = true, .sized = true};
+    *read = (file_read){.known = true, .sized = true, .sized_uncompressed = true};
     roast_file_branches(totals->log, meta, &cursor);
     while (roast_file_next_branch(&cursor, &branch)) {
         ROAST_TRY(mark_of(totals, branch.name, &mark));
@@ -246,6 +248,11 @@ static roast_status measure_file(roast_file_totals *totals, const roast_file *me
             read->sized = false;
         else
             read->bytes = roast_add_i64(read->bytes, branch.bytes);
+        if (branch.uncompressed_bytes < 0)
+            read->sized_uncompressed = false;
+        else
+            read->uncompressed_bytes =
+                roast_add_i64(read->uncompressed_bytes, branch.uncompressed_bytes);
     }
     return ROAST_OK;
 }
@@ -262,7 +269,7 @@ static roast_status read_file(roast_file_totals *totals, uint32_t id, file_read 
         return ROAST_OK;
     if (file->known && file->meta.n_branches > 0)
         return measure_file(totals, &file->meta, id + 1, read);
-    read->sized = count == 0; /* the size of nothing is known */
+    read->sized = read->sized_uncompressed = count == 0; /* the size of nothing is known */
     return ROAST_OK;
 }
 
@@ -283,6 +290,8 @@ static roast_file_row file_row(roast_str name, const file_total *file, const fil
     row.total_branches = int_if(file->known, meta->total_branches);
     row.total_tree_bytes = int_if(file->known, meta->tree_bytes);
     row.bytes_read = int_if(read->known && read->sized, read->bytes);
+    row.uncompressed_bytes_read =
+        int_if(read->known && read->sized_uncompressed, read->uncompressed_bytes);
     row.branches_read_percent = percent_of(int_if(read->known, read->branches), row.total_branches);
     row.bytes_read_percent = percent_of(row.bytes_read, row.total_tree_bytes);
     if (file->known && meta->tree_bytes >= 0 && meta->tree_uncompressed_bytes > 0)
@@ -312,6 +321,37 @@ static void add_percent(roast_stats *stats, roast_value percent) {
         roast_stats_add(stats, roast_value_number(percent));
 }
 
+/* The files of which it is known how large they are and how much of them was read. */
+static void put_volume(roast_metrics *metrics) {
+    int64_t there = 0, read = 0, uncompressed = 0;
+    uint32_t known = 0, known_uncompressed = 0;
+    for (uint32_t i = 0; i < metrics->n_files; i++) {
+        const roast_file_row *row = &metrics->files[i];
+        if (row->bytes_read.kind == ROAST_VALUE_NONE ||
+            row->total_tree_bytes.kind == ROAST_VALUE_NONE)
+            continue;
+        known++;
+        there = roast_add_i64(there, row->total_tree_bytes.integer);
+        read = roast_add_i64(read, row->bytes_read.integer);
+        if (row->uncompressed_bytes_read.kind == ROAST_VALUE_NONE)
+            continue;
+        known_uncompressed++;
+        uncompressed = roast_add_i64(uncompressed, row->uncompressed_bytes_read.integer);
+    }
+    if (metrics->n_files > 0)
+        roast_put(metrics, ROAST_M_num_files, roast_value_int(metrics->n_files));
+    if (known == 0)
+        return;
+    roast_put(metrics, ROAST_M_files_tree_bytes, roast_value_int(there));
+    roast_put(metrics, ROAST_M_files_accessed_bytes, roast_value_int(read));
+    roast_put(metrics, ROAST_M_files_read_percent,
+              percent_of(roast_value_int(read), roast_value_int(there)));
+    /* A part of the files would look as if it were better compressed. */
+    if (known_uncompressed == known)
+        roast_put(metrics, ROAST_M_files_accessed_uncompressed_bytes,
+                  roast_value_int(uncompressed));
+}
+
 roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *metrics) {
     uint32_t count = 0;
     ROAST_TRY(make_rows(totals, metrics));
@@ -321,6 +361,7 @@ roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *
     ROAST_TRY(mark_sets(totals, totals->nameless, UINT32_MAX, &count));
     if (totals->n_sets > 0 || from_columns(totals))
         roast_put(metrics, ROAST_M_total_branches_read, roast_value_int(totals->branches_ever));
+    put_volume(metrics);
     roast_stats branches = {0}, bytes = {0};
     for (uint32_t i = 0; i < metrics->n_files; i++) {
         add_percent(&branches, metrics->files[i].branches_read_percent);

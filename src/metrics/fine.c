@@ -43,6 +43,25 @@ static void add_span(activity activities[ACTIVITIES], const roast_span_value *sp
     }
 }
 
+/* What Coffea did before the run comes in the form of spans, in a context of its own. */
+static void add_preprocessing(roast_metrics *metrics, const roast_span_value *span) {
+    static const struct {
+        const char *activity, *unit;
+        uint32_t metric;
+    } figures[] = {
+        {"wall", "seconds", ROAST_M_preprocess_seconds},
+        {"files", "count", ROAST_M_preprocess_files},
+        {"read", "bytes", ROAST_M_preprocess_bytes_read},
+        {"read", "count", ROAST_M_preprocess_read_requests},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (is_text(span->activity, figures[i].activity) && is_text(span->unit, figures[i].unit))
+            roast_put(metrics, figures[i].metric,
+                      figures[i].metric == ROAST_M_preprocess_seconds
+                          ? roast_value_real(span->value)
+                          : roast_value_rounded(span->value));
+}
+
 static roast_value total_of(const activity *of) {
     return of->seen ? roast_value_real(of->total) : roast_value_none();
 }
@@ -91,7 +110,10 @@ roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, ro
     roast_str processor = roast_run_processor(run);
     for (uint32_t i = 0; i < roast_run_span_count(run); i++) {
         roast_span_value span = roast_run_span(run, i);
-        add_span(a, &span, processor);
+        if (is_text(span.context, "preprocess"))
+            add_preprocessing(metrics, &span);
+        else
+            add_span(a, &span, processor);
     }
     roast_put(metrics, ROAST_M_cpu_time_seconds, total_of(&a[CPU]));
     roast_put(metrics, ROAST_M_io_time_seconds, total_of(&a[NONCPU]));

@@ -7,13 +7,37 @@
 #include "base/arena.h"
 #include "metrics/catalogue.h"
 
+/* The tables of the metrics: name of the rows, of their number, type of a row. */
+#define ROAST_METRICS_TABLE_LIST(X)                                                                \
+    X(datasets, n_datasets, roast_dataset_row)                                                     \
+    X(sections, n_sections, roast_section_row)                                                     \
+    X(files, n_files, roast_file_row)                                                              \
+    X(branches, n_branches, roast_branch_row)                                                      \
+    X(workers, n_workers, roast_worker_row)
+
+enum {
+#define X(rows, count, type) ROAST_METRICS_##rows,
+    ROAST_METRICS_TABLE_LIST(X)
+#undef X
+        ROAST_METRICS_TABLES
+};
+
 struct roast_metrics {
     roast_value values[ROAST_M_COUNT]; /* of scalars; zeroed is "not measured" */
     roast_arena arena;                 /* the rows below and their names */
     roast_dataset_row *datasets;
     roast_section_row *sections;
     roast_file_row *files;
-    uint32_t n_datasets, n_sections, n_files;
+    roast_branch_row *branches;
+    roast_worker_row *workers;
+    uint32_t n_datasets, n_sections, n_files, n_branches, n_workers;
+    /* Tables that rows were added to one by one: where they lie, and for how many there is room. A
+     * table that a formula made lies elsewhere. */
+    struct {
+        const void *rows;
+        uint32_t room;
+    } grown[ROAST_METRICS_TABLES];
+    bool is_current;
 };
 
 static inline void roast_put(roast_metrics *metrics, uint32_t row, roast_value value) {
@@ -71,5 +95,26 @@ void roast_file_totals_free(roast_file_totals *totals);
 roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunklog *log,
                                    const roast_chunk *chunk);
 roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *metrics);
+
+typedef struct roast_branch_totals roast_branch_totals; /* branches.c */
+roast_status roast_branch_totals_new(roast_branch_totals **out);
+void roast_branch_totals_free(roast_branch_totals *totals);
+roast_status roast_branch_totals_add(roast_branch_totals *totals, const roast_chunklog *log,
+                                     const roast_chunk *chunk);
+roast_status roast_branch_totals_finish(roast_branch_totals *totals, roast_metrics *metrics);
+
+typedef struct roast_quality_totals roast_quality_totals; /* quality.c */
+roast_status roast_quality_totals_new(roast_quality_totals **out);
+void roast_quality_totals_free(roast_quality_totals *totals);
+void roast_quality_totals_add(roast_quality_totals *totals, const roast_chunk *chunk);
+void roast_quality_totals_finish(const roast_quality_totals *totals, const roast_run *run,
+                                 roast_metrics *metrics);
+
+/* The rows of the workers and what follows from them; health.c. */
+roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,
+                                 roast_error *err);
+
+/* Order of names: by bytes, the absent one last. */
+int roast_compare_names(roast_str a, roast_str b);
 
 #endif

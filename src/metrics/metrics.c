@@ -81,38 +81,70 @@ roast_status roast_metrics_table(roast_metrics *metrics, size_t count, size_t si
 
 /* ---- the chunks, walked once ---- */
 
-/* Either consumer may be NULL. */
-static roast_status walk_chunks(const roast_chunklog *log, roast_chunk_totals *chunks,
-                                roast_file_totals *files) {
+/* What takes in the chunks; NULL: not wanted. */
+typedef struct consumers {
+    roast_chunk_totals *chunks;
+    roast_quality_totals *quality;
+    roast_file_totals *files;
+    roast_branch_totals *branches;
+} consumers;
+
+static roast_status begin_chunks(consumers *c, const roast_run *run, bool want_chunks,
+                                 bool want_files) {
+    if (want_chunks) {
+        ROAST_TRY(roast_chunk_totals_new(&c->chunks));
+        ROAST_TRY(roast_quality_totals_new(&c->quality));
+    }
+    if (want_files) {
+        ROAST_TRY(roast_file_totals_new(run, &c->files));
+        ROAST_TRY(roast_branch_totals_new(&c->branches));
+    }
+    return ROAST_OK;
+}
+
+static roast_status walk_chunks(const roast_chunklog *log, const consumers *c) {
     roast_chunk_cursor cursor;
     roast_chunk chunk;
     roast_chunk_cursor_init(&cursor, log);
     while (roast_chunk_cursor_next(&cursor, &chunk)) {
-        if (chunks != NULL)
-            ROAST_TRY(roast_chunk_totals_add(chunks, log, &chunk));
-        if (files != NULL)
-            ROAST_TRY(roast_file_totals_add(files, log, &chunk));
+        if (c->chunks != NULL) {
+            ROAST_TRY(roast_chunk_totals_add(c->chunks, log, &chunk));
+            roast_quality_totals_add(c->quality, &chunk);
+        }
+        if (c->files != NULL) {
+            ROAST_TRY(roast_file_totals_add(c->files, log, &chunk));
+            ROAST_TRY(roast_branch_totals_add(c->branches, log, &chunk));
+        }
+    }
+    return ROAST_OK;
+}
+
+static roast_status end_chunks(const consumers *c, const roast_run *run, roast_metrics *metrics) {
+    if (c->chunks != NULL) {
+        if (roast_run_sections_view(run) != NULL)
+            ROAST_TRY(roast_chunk_totals_add_sections(c->chunks, roast_run_sections_view(run)));
+        ROAST_TRY(roast_chunk_totals_finish(c->chunks, metrics));
+        roast_quality_totals_finish(c->quality, run, metrics);
+    }
+    if (c->files != NULL) {
+        ROAST_TRY(roast_file_totals_finish(c->files, metrics));
+        ROAST_TRY(roast_branch_totals_finish(c->branches, metrics));
     }
     return ROAST_OK;
 }
 
 static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, bool want_chunks,
                                 bool want_files, roast_error *err) {
-    roast_chunk_totals *chunks = NULL;
-    roast_file_totals *files = NULL;
-    roast_status status = want_chunks ? roast_chunk_totals_new(&chunks) : ROAST_OK;
-    if (status == ROAST_OK && want_files)
-        status = roast_file_totals_new(run, &files);
+    consumers c = {0};
+    roast_status status = begin_chunks(&c, run, want_chunks, want_files);
     if (status == ROAST_OK)
-        status = walk_chunks(roast_run_chunks_view(run), chunks, files);
-    if (status == ROAST_OK && want_chunks && roast_run_sections_view(run) != NULL)
-        status = roast_chunk_totals_add_sections(chunks, roast_run_sections_view(run));
-    if (status == ROAST_OK && want_chunks)
-        status = roast_chunk_totals_finish(chunks, metrics);
-    if (status == ROAST_OK && want_files)
-        status = roast_file_totals_finish(files, metrics);
-    roast_chunk_totals_free(chunks);
-    roast_file_totals_free(files);
+        status = walk_chunks(roast_run_chunks_view(run), &c);
+    if (status == ROAST_OK)
+        status = end_chunks(&c, run, metrics);
+    roast_chunk_totals_free(c.chunks);
+    roast_quality_totals_free(c.quality);
+    roast_file_totals_free(c.files);
+    roast_branch_totals_free(c.branches);
     if (status == ROAST_ENOMEM)
         return roast_metrics_no_memory(err);
     if (status != ROAST_OK)
@@ -136,6 +168,7 @@ static roast_status compute_all(roast_metrics *metrics, const roast_run *run, ro
     ROAST_TRY(roast_metrics_workers(metrics, run, err));
     ROAST_TRY(roast_metrics_fine(metrics, run, err));
     ROAST_TRY(from_chunks(metrics, run, true, true, err));
+    metrics->is_current = true;
     return roast_metrics_efficiency(metrics, err);
 }
 
@@ -177,19 +210,4 @@ roast_status roast_metrics_set(roast_metrics *metrics, const char *key, roast_va
         value = roast_value_none();
     metrics->values[index] = value;
     return ROAST_OK;
-}
-
-const roast_dataset_row *roast_metrics_datasets(const roast_metrics *metrics, uint32_t *count) {
-    *count = metrics->n_datasets;
-    return metrics->datasets;
-}
-
-const roast_section_row *roast_metrics_sections(const roast_metrics *metrics, uint32_t *count) {
-    *count = metrics->n_sections;
-    return metrics->sections;
-}
-
-const roast_file_row *roast_metrics_file_rows(const roast_metrics *metrics, uint32_t *count) {
-    *count = metrics->n_files;
-    return metrics->files;
 }

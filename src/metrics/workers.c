@@ -122,5 +122,5 @@ roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run,
     roast_put(metrics, ROAST_M_cpu_utilization_avg_pct, figure_mean(cpu));
     roast_put(metrics, ROAST_M_cpu_utilization_min_pct, figure_bound(cpu, cpu->min));
     roast_put(metrics, ROAST_M_cpu_utilization_max_pct, figure_bound(cpu, cpu->max));
-    return ROAST_OK;
+    return roast_worker_health(metrics, series, err);
 }

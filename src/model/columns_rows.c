@@ -1,6 +1,8 @@
 /* The tables of sections, reads and samples: filled row by row. */
 #include "model/columns_internal.h"
 
+#include "model/keys.h"
+
 #define DEFINE(columns, prefix, name, cell)                                                        \
     roast_columns_define(columns, prefix##_##name, #name, ROAST_CELL_##cell)
 
@@ -21,12 +23,11 @@ typedef struct section_builder {
 
 static roast_status put_section(roast_columns *columns, uint64_t row,
                                 const roast_section *section) {
-    static const char *const kinds[] = {"time", "memory", "bytes"};
-    _Static_assert(sizeof kinds / sizeof *kinds == ROAST_SECTION_KINDS, "every kind has its name");
+    const char *kind = roast_section_kind_name(section->kind);
     bool time = section->kind == ROAST_SECTION_TIME, memory = section->kind == ROAST_SECTION_MEMORY;
     double value_gb = (double)section->value / 1e9, before_gb = (double)section->before / 1e9;
     ROAST_TRY(roast_put_text(columns, SECTION_name, row, section->name, true));
-    ROAST_TRY(roast_put_text(columns, SECTION_kind, row, roast_str_of(kinds[section->kind]), true));
+    ROAST_TRY(roast_put_text(columns, SECTION_kind, row, roast_str_of(kind), true));
     roast_put_real(columns, SECTION_time_delta, row, time, (double)section->value / 1e9);
     roast_put_int(columns, SECTION_count, row, section->count <= INT64_MAX,
                   (int64_t)section->count);

@@ -1,6 +1,8 @@
 /* The texts of a column: each kept once, and UTF-8 that every reader may trust. */
 #include "model/columns_internal.h"
 
+#include "base/utf8.h"
+
 /* ---- numbers ---- */
 
 enum { RECENT_BITS = 8 }; /* 6 kB a column; runs have some hundred files and workers at a time */
@@ -49,35 +51,15 @@ static size_t ascii_run(const uint8_t *at, size_t left) {
     return done;
 }
 
-/* Whether a character begins here, and its bytes; if none does, the bytes that belong to the broken
- * one: as many as could be the beginning of a character, as Unicode recommends and Python does. */
-static bool character(const uint8_t *at, size_t left, size_t *len) {
-    uint8_t lead = at[0];
-    *len = 1;
-    if (lead < 0x80)
-        return true;
-    if (lead < 0xc2 || lead > 0xf4)
-        return false;
-    size_t need = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    /* The second byte: nothing that a shorter form says, no surrogates, nothing beyond U+10FFFF. */
-    uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    for (; *len < need && *len < left && at[*len] >= low && at[*len] <= high; ++*len) {
-        low = 0x80;
-        high = 0xbf;
-    }
-    return *len == need;
-}
-
 /* The length of a text with U+FFFD for what is broken; writes it unless out is NULL. */
 static size_t clean(roast_str text, char *out, bool *broken) {
-    static const char replacement[] = "\xef\xbf\xbd";
+    static const char replacement[] = ROAST_UTF8_REPLACEMENT;
     const uint8_t *at = (const uint8_t *)text.data;
     size_t written = 0;
     for (size_t left = text.len, len; left > 0; at += len, left -= len) {
         const void *from = at;
         len = ascii_run(at, left);
-        bool good = len > 0 || character(at, left, &len);
+        bool good = len > 0 || roast_utf8_character(at, left, &len);
         size_t size = good ? len : sizeof replacement - 1;
         if (!good) {
             *broken = true;

@@ -21,6 +21,8 @@ struct roast_run {
     const roast_series *lent_series;
     roast_series *counts; /* NULL unless there are any */
     const roast_series *lent_counts;
+    roast_attempts *attempts; /* NULL unless somebody watched */
+    const roast_attempts *lent_attempts;
     roast_chunklog *sections; /* the same */
     const roast_chunklog *lent_sections;
     uint64_t replayed;
@@ -67,6 +69,7 @@ void roast_run_free(roast_run *run) {
     roast_chunklog_free(run->chunks);
     roast_series_free(run->series);
     roast_series_free(run->counts);
+    roast_attempts_free(run->attempts);
     roast_chunklog_free(run->sections);
     roast_arena_reset(&run->texts);
     roast_free(run->columns);
@@ -264,6 +267,22 @@ void roast_run_lend_series(roast_run *run, const roast_series *series) {
     run->lent_series = series;
 }
 
+roast_chunklog *roast_run_give_chunks(roast_run *run) {
+    roast_chunklog *log = run->chunks;
+    if (run->lent_chunks == NULL)
+        run->lent_chunks = log;
+    run->chunks = NULL;
+    return log;
+}
+
+roast_series *roast_run_give_series(roast_run *run) {
+    roast_series *series = run->series;
+    if (run->lent_series == NULL)
+        run->lent_series = series;
+    run->series = NULL;
+    return series;
+}
+
 const roast_series *roast_run_counts_view(const roast_run *run) {
     return run->lent_counts != NULL ? run->lent_counts : run->counts;
 }
@@ -277,6 +296,25 @@ void roast_run_take_counts(roast_run *run, roast_series *counts) {
 
 void roast_run_lend_counts(roast_run *run, const roast_series *counts) {
     run->lent_counts = counts;
+}
+
+roast_attempts *roast_run_attempts(roast_run *run) {
+    return run->attempts;
+}
+
+const roast_attempts *roast_run_attempts_view(const roast_run *run) {
+    return run->lent_attempts != NULL ? run->lent_attempts : run->attempts;
+}
+
+void roast_run_take_attempts(roast_run *run, roast_attempts *attempts) {
+    run->lent_attempts = NULL;
+    if (attempts != run->attempts)
+        roast_attempts_free(run->attempts);
+    run->attempts = attempts;
+}
+
+void roast_run_lend_attempts(roast_run *run, const roast_attempts *attempts) {
+    run->lent_attempts = attempts;
 }
 
 const roast_chunklog *roast_run_sections_view(const roast_run *run) {

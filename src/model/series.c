@@ -152,6 +152,8 @@ roast_status roast_series_append(roast_series *series, uint32_t worker,
     if (slot->last.tick == series->tick_count)
         return roast_error_set(err, ROAST_ESTATE, "worker series append", -1,
                                "worker %u has a row in this tick already", worker);
+    if (worker + 4 < series->names.count)
+        roast_stream_expect(&series->pool, &series->workers[worker + 4].rows);
     roast_series_state next = slot->last;
     uint8_t row[ROAST_SERIES_ROW_MAX];
     size_t len = roast_series_row_write(&next, series->tick_count - 1, value, row);

@@ -52,23 +52,11 @@ static inline bool get_difference(const uint8_t **at, const uint8_t *end, unsign
     return roast_get_zigzag(at, end, difference);
 }
 
-size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
-                              const double value[ROAST_COLUMNS],
-                              uint8_t out[ROAST_SERIES_ROW_MAX]) {
-    uint64_t difference[ROAST_COLUMNS];
-    uint32_t mask = 0, missing = 0;
-    for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
-        double scaled = value[column] * steps_per_unit[column];
-        if (!fits_steps(scaled)) {
-            missing |= 1u << column;
-            continue;
-        }
-        int64_t steps = round_to_step(scaled);
-        difference[column] = (uint64_t)steps - (uint64_t)state->steps[column];
-        mask |= (uint32_t)(steps != state->steps[column]) << column;
-        state->steps[column] = steps;
-    }
-
+/* Writes the row whose values of the columns in `mask` differ from those before it, and moves the
+ * state on; its steps are those of the row already. */
+static inline size_t put_row(roast_series_state *state, uint64_t tick, uint32_t missing,
+                             uint32_t mask, const uint64_t difference[ROAST_COLUMNS],
+                             uint8_t out[ROAST_SERIES_ROW_MAX]) {
     uint8_t *at = out + 2;
     uint32_t changed = mask;
     if (tick != state->tick) {
@@ -87,6 +75,40 @@ size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
     state->tick = tick + 1;
     state->missing = missing;
     return (size_t)(at - out);
+}
+
+size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
+                              const double value[ROAST_COLUMNS],
+                              uint8_t out[ROAST_SERIES_ROW_MAX]) {
+    uint64_t difference[ROAST_COLUMNS];
+    uint32_t mask = 0, missing = 0;
+    for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
+        double scaled = value[column] * steps_per_unit[column];
+        if (!fits_steps(scaled)) {
+            missing |= 1u << column;
+            continue;
+        }
+        int64_t steps = round_to_step(scaled);
+        difference[column] = (uint64_t)steps - (uint64_t)state->steps[column];
+        mask |= (uint32_t)(steps != state->steps[column]) << column;
+        state->steps[column] = steps;
+    }
+    return put_row(state, tick, missing, mask, difference, out);
+}
+
+size_t roast_series_row_write_steps(roast_series_state *state, uint64_t tick,
+                                    const int64_t steps[ROAST_COLUMNS], uint32_t missing,
+                                    uint8_t out[ROAST_SERIES_ROW_MAX]) {
+    uint64_t difference[ROAST_COLUMNS];
+    uint32_t mask = 0;
+    for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
+        if (missing >> column & 1)
+            continue;
+        difference[column] = (uint64_t)steps[column] - (uint64_t)state->steps[column];
+        mask |= (uint32_t)(steps[column] != state->steps[column]) << column;
+        state->steps[column] = steps[column];
+    }
+    return put_row(state, tick, missing, mask, difference, out);
 }
 
 const char *roast_series_row_read(roast_series_state *state, uint64_t ticks, const uint8_t **at,

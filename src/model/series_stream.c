@@ -67,6 +67,13 @@ roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, c
     return ROAST_OK;
 }
 
+void roast_stream_expect(const roast_block_pool *pool, const roast_stream *stream) {
+    if (stream->length > 0)
+        __builtin_prefetch((const char *)block_at(pool, stream->end / ROAST_BLOCK_SIZE) +
+                               stream->end % ROAST_BLOCK_SIZE,
+                           1);
+}
+
 uint64_t roast_stream_begin(const roast_stream *stream) {
     return (uint64_t)stream->first * ROAST_BLOCK_SIZE;
 }

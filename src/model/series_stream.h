@@ -40,6 +40,8 @@ size_t roast_block_pool_memory(const roast_block_pool *pool);
 /* Appends 1 to ROAST_BLOCK_BYTES bytes. ROAST_ENOMEM or ROAST_ELIMIT leave the stream as it is. */
 roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, const void *data,
                                  size_t len);
+/* A hint that it is appended to soon: its end is fetched. */
+void roast_stream_expect(const roast_block_pool *pool, const roast_stream *stream);
 /* The position of the first byte; the stream must not be empty. */
 uint64_t roast_stream_begin(const roast_stream *stream);
 /* The bytes that lie in one piece at `position`; 0 only at the end of the stream. */

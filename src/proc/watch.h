@@ -9,7 +9,7 @@
 
 /* Few and close together: each tick walks over all of them with a cold cache, and a line fetched
  * from memory costs more than two threads that now and then meet in one. */
-enum { ROAST_WATCH_BLOCK = 16 };
+enum { ROAST_WATCH_BLOCK = 8 };
 
 /* `word` holds everything that must change at once: bits 0 to 47 the peak, bit 48 whether it is
  * open, above them how often the slot was used. A reading that was taken before the slot changed

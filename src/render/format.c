@@ -100,6 +100,65 @@ static void put_value(char *out, size_t size, roast_value value, const char *uni
     snprintf(out, size, "%s%s%s", text, bare ? "" : " ", bare ? "" : unit);
 }
 
+static const scale *scale_named(const scale *scales, const char *name) {
+    while (strcmp(scales->name, name) != 0) {
+        if (scales->least == 0)
+            return NULL;
+        scales++;
+    }
+    return scales;
+}
+
+/* Three digits that say something, however small the number: 0.000123. */
+static void put_significant(char *out, size_t size, double value) {
+    double magnitude = fabs(value);
+    int decimals = 3;
+    if (magnitude >= 0.1 || magnitude < 1e-6) {
+        put_number(out, size, value);
+        return;
+    }
+    for (double least = 0.1; magnitude < least * 0.9995; least /= 10)
+        decimals++;
+    snprintf(out, size, "%.*f", decimals, value);
+}
+
+/* The number in another unit of its family; the unit itself where it has none of that name. */
+static void put_value_as(char *out, size_t size, roast_value value, const char *unit,
+                         const char *shown) {
+    double number = roast_value_number(value);
+    size_t len = base_length(unit);
+    char text[64];
+    if (shown[0] == '\0') {
+        put_number(text, sizeof text, number);
+        snprintf(out, size, "%s", text);
+        return;
+    }
+    if (strcmp(unit, "ratio") == 0 && strcmp(shown, "%") == 0) {
+        put_number(text, sizeof text, number * 100);
+        snprintf(out, size, "%s %%", text);
+        return;
+    }
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        const scale *as = scale_named(families[i].scales, shown);
+        if (as == NULL || strlen(families[i].unit) != len ||
+            memcmp(unit, families[i].unit, len) != 0)
+            continue;
+        put_significant(text, sizeof text, number * families[i].is * as->factor);
+        snprintf(out, size, "%s %s%s", text, shown, unit + len);
+        return;
+    }
+    put_value(out, size, value, unit);
+}
+
+size_t roast_format_value_as(roast_value value, const char *unit, const char *shown, char *out,
+                             size_t size) {
+    char text[160] = "-";
+    if (value.kind != ROAST_VALUE_NONE && isfinite(roast_value_number(value)))
+        put_value_as(text, sizeof text, value, unit, shown);
+    snprintf(out, size, "%s", text);
+    return strlen(text);
+}
+
 size_t roast_format_value(roast_value value, const char *unit, char *out, size_t size) {
     char text[160] = "-";
     if (value.kind != ROAST_VALUE_NONE && isfinite(roast_value_number(value)))

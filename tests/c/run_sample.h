@@ -42,8 +42,9 @@ static inline void add_report(roast_run *run) {
     roast_run_set_report(run, &report);
 }
 
-static inline void add_sample(roast_series *series, uint32_t number, double memory_mb,
-                              double limit_mb, double cores, double cpu) {
+static inline void add_sample_with_spill(roast_series *series, uint32_t number, double memory_mb,
+                                         double limit_mb, double cores, double cpu,
+                                         double spilled_mb) {
     double value[ROAST_COLUMNS];
     char name[32];
     uint32_t worker;
@@ -54,9 +55,15 @@ static inline void add_sample(roast_series *series, uint32_t number, double memo
     value[ROAST_COLUMN_memory_limit] = limit_mb * MB;
     value[ROAST_COLUMN_cores] = cores;
     value[ROAST_COLUMN_cpu] = cpu;
+    value[ROAST_COLUMN_spilled_bytes] = spilled_mb * MB;
     snprintf(name, sizeof name, "tcp://worker:%u", number);
     assert_ok(roast_series_worker(series, roast_str_of(name), &worker, &err), err);
     assert_ok(roast_series_append(series, worker, value, &err), err);
+}
+
+static inline void add_sample(roast_series *series, uint32_t number, double memory_mb,
+                              double limit_mb, double cores, double cpu) {
+    add_sample_with_spill(series, number, memory_mb, limit_mb, cores, cpu, NAN);
 }
 
 /* Two workers, then ten, then two again; looked at in uneven steps. */
@@ -70,8 +77,8 @@ static inline void add_workers(roast_run *run) {
     for (int tick = 0; tick < 5; tick++) {
         roast_utc when = {start + seconds[tick] * 1000000000};
         assert_ok(roast_series_tick(series, when, workers[tick], &err), err);
-        add_sample(series, 0, memory0[tick], 1000, 4, cpu0[tick]);
-        add_sample(series, 1, 400, 800, 4, 100);
+        add_sample_with_spill(series, 0, memory0[tick], 1000, 4, cpu0[tick], tick == 3 ? 7 : 0);
+        add_sample_with_spill(series, 1, 400, 800, 4, 100, 0);
         if (workers[tick] == 2)
             continue;
         for (uint32_t other = 2; other < 9; other++)
@@ -108,6 +115,10 @@ static inline void add_spans(roast_run *run) {
     add_span(run, "gather-dep", NULL, "deserialize", "seconds", 2);
     add_span(run, "execute", "MyProc", "deserialize", "seconds", 0.125);
     add_span(run, "execute", "MyProc", "something-new", "seconds", 5);
+    add_span(run, "preprocess", NULL, "wall", "seconds", 0.75);
+    add_span(run, "preprocess", NULL, "files", "count", 4);
+    add_span(run, "preprocess", NULL, "read", "bytes", 2048);
+    add_span(run, "preprocess", NULL, "read", "count", 12);
 }
 
 static inline void set_processor(roast_run *run, const char *name) {
@@ -184,6 +195,51 @@ static const roast_str a_b[] = {{"a", 1}, {"b", 1}}, b_c[] = {{"b", 1}, {"c", 1}
 static const roast_str a_q[] = {{"a", 1}, {"q", 1}}, only_a[] = {{"a", 1}}, only_v[] = {{"v", 1}};
 static const roast_str only_w[] = {{"w", 1}}, only_z[] = {{"z", 1}};
 
+static inline roast_read read_of(const char *branch, double seconds, int64_t bytes,
+                                 int64_t uncompressed, int64_t count) {
+    return (roast_read){roast_str_of(branch), (int64_t)llround(seconds * SECOND), bytes,
+                        uncompressed, count};
+}
+
+/* What was read of the branches: one of them not to the last detail, and some in vain. */
+static inline void add_reads(roast_chunk c[6]) {
+    static roast_read first[2], second[1], lost[1];
+    first[0] = read_of("a", 0.1, 400, 1600, 1);
+    first[1] = read_of("b", 0.2, 300, -1, 2);
+    second[0] = read_of("a", 0.3, 600, 2400, 1);
+    lost[0] = read_of("a", 50, 1000000, 1000000, 9);
+    c[0].reads = first;
+    c[0].n_reads = 2;
+    c[1].reads = second;
+    c[5].reads = lost;
+    c[1].n_reads = c[5].n_reads = 1;
+    c[0].has_reads = c[1].has_reads = c[5].has_reads = true;
+}
+
+static inline void add_readings(roast_chunk c[6]) {
+    const uint64_t read = ROAST_CHUNK_HAS(bytes_read) | ROAST_CHUNK_HAS(read_requests) |
+                          ROAST_CHUNK_HAS(metadata_bytes) | ROAST_CHUNK_HAS(faults);
+    c[0].have |= read | ROAST_CHUNK_HAS(cpu_user_ns) | ROAST_CHUNK_HAS(cpu_system_ns) |
+                 ROAST_CHUNK_HAS(rss_peak) | ROAST_CHUNK_HAS(before_process_ns) |
+                 ROAST_CHUNK_HAS(dropped_sections);
+    c[0].cpu_user_ns = 500000000;
+    c[0].cpu_system_ns = 100000000;
+    c[0].rss_peak = 1100000000;
+    c[0].before_process_ns = 250000000;
+    c[0].dropped_sections = 2;
+    c[0].bytes_read = 1000;
+    c[0].read_requests = 10;
+    c[0].metadata_bytes = 300;
+    c[0].faults = 1;
+    c[1].have |= read;
+    c[1].bytes_read = 3000;
+    c[1].read_requests = 20;
+    c[1].metadata_bytes = 500;
+    c[5].have |= read;
+    c[5].bytes_read = c[5].read_requests = c[5].metadata_bytes = 9999;
+    c[5].faults = 4;
+}
+
 /* Five chunks that ended well and one that did not. */
 static inline void add_chunks(roast_run *run, bool with_branches) {
     roast_chunk c[] = {
@@ -204,6 +260,8 @@ static inline void add_chunks(roast_run *run, bool with_branches) {
         access_branches(&c[4], a_q, 2);
         access_branches(&c[5], only_v, 1);
     }
+    add_reads(c);
+    add_readings(c);
     append_with_sections(run, c[0], c[1]);
     for (int i = 2; i < 6; i++)
         append(run, &c[i]);
@@ -247,6 +305,7 @@ static inline roast_run *full_run(void) {
     set_processor(run, "MyProc");
     add_chunks(run, true);
     add_files(run);
+    roast_run_set_replayed(run, 3);
     return run;
 }
 

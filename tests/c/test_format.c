@@ -51,6 +51,34 @@ static void test_bytes(void **state) {
     real("3.00 kB/s", 3000, "bytes/s");
 }
 
+static void check_as(const char *expected, roast_value value, const char *unit, const char *shown) {
+    char text[64];
+    size_t len = roast_format_value_as(value, unit, shown, text, sizeof text);
+    assert_string_equal(expected, text);
+    assert_int_equal(strlen(expected), len);
+}
+
+static void test_in_one_unit(void **state) {
+    (void)state;
+    check_as("0.0123 MHz", roast_value_real(12.3), "kHz", "MHz");
+    check_as("0.123 MHz", roast_value_real(123.4), "kHz", "MHz");
+    check_as("0.100 MHz", roast_value_real(99.99), "kHz", "MHz");
+    check_as("0.000123 MHz", roast_value_real(0.1234), "kHz", "MHz");
+    check_as("-0.000100 MHz", roast_value_real(-0.09999), "kHz", "MHz");
+    check_as("1.23e-07 MHz", roast_value_real(0.0001234), "kHz", "MHz");
+    check_as("0 MHz", roast_value_real(0), "kHz", "MHz");
+    check_as("12,300 kHz", roast_value_real(12.3e6), "Hz", "kHz");
+    check_as("4.00 kHz/core", roast_value_real(4000), "Hz/core", "kHz");
+    check_as("0.500 Gbps", roast_value_real(0.5), "Gbit/s", "Gbps");
+    check_as("0.00200 GB", roast_value_int(2000000), "bytes", "GB");
+    check_as("12.5 %", roast_value_real(0.125), "ratio", "%");
+    check_as("50.0", roast_value_real(50), "×", "");
+    check_as("-", roast_value_none(), "kHz", "MHz");
+    check_as("-", roast_value_real(INFINITY), "kHz", "MHz");
+    check_as("12.0 s", roast_value_real(12), "s", "MHz"); /* does not fit */
+    check_as("7.00 %", roast_value_real(7), "%", "MHz");
+}
+
 static void test_rates(void **state) {
     (void)state;
     real("12.3 kHz", 12.3, "kHz");
@@ -97,9 +125,10 @@ static void test_short_buffers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),  cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_rates),  cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_absent), cmocka_unit_test(test_short_buffers),
+        cmocka_unit_test(test_times),         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_rates),         cmocka_unit_test(test_in_one_unit),
+        cmocka_unit_test(test_plain),         cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_short_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <unistd.h>
 
 #include "roast/run.h"
 #include "support.h"
@@ -121,6 +122,21 @@ static void test_meta(void **state) {
     roast_run_free(run);
 }
 
+static void test_host(void **state) {
+    (void)state;
+    roast_error err;
+    char name[256], cores[32];
+    roast_run *run = new_run();
+    assert_ok(roast_run_describe_host(run, &err), err);
+    assert_int_equal(0, gethostname(name, sizeof name));
+    snprintf(cores, sizeof cores, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    assert_true(roast_str_equal(str(name), roast_run_meta(run, str("host"))));
+    assert_true(roast_str_equal(str(cores), roast_run_meta(run, str("cores"))));
+    assert_non_null(roast_run_meta(run, str("kernel")).data);
+    assert_non_null(roast_run_meta(run, str("memory_bytes")).data);
+    roast_run_free(run);
+}
+
 static void test_notes(void **state) {
     (void)state;
     roast_error err;
@@ -169,6 +185,27 @@ static void test_parts_that_few_runs_have(void **state) {
     roast_series_free(lent_counts);
     roast_chunklog_free(lent_sections);
     roast_run_free(run);
+}
+
+static void test_parts_given_away(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    roast_chunklog *log = roast_run_chunks(run);
+    roast_series *series = roast_run_series(run);
+    const roast_chunk chunk = {.pid = 1};
+    assert_ok(roast_chunklog_append(log, &chunk, &err), err);
+    assert_ptr_equal(log, roast_run_give_chunks(run));
+    assert_ptr_equal(series, roast_run_give_series(run));
+    assert_null(roast_run_chunks(run));
+    assert_null(roast_run_series(run));
+    assert_null(roast_run_give_chunks(run));
+    assert_null(roast_run_give_series(run));
+    assert_int_equal(1, roast_chunklog_count(roast_run_chunks_view(run)));
+    assert_ptr_equal(series, roast_run_series_view(run));
+    roast_run_free(run);
+    roast_chunklog_free(log);
+    roast_series_free(series);
 }
 
 static void test_processor(void **state) {
@@ -313,6 +350,7 @@ static roast_status fill_run(roast_run *run) {
         ROAST_TRY(roast_run_set_meta(run, name, name, NULL));
         ROAST_TRY(roast_run_set_meta(run, name, str("again"), NULL));
         ROAST_TRY(roast_run_add_span(run, &value, NULL));
+        ROAST_TRY(roast_run_add_note(run, name, NULL));
     }
     return roast_run_set_processor(run, (roast_str){text, sizeof text}, NULL);
 }
@@ -351,8 +389,10 @@ int main(void) {
         cmocka_unit_test(test_clock_and_report),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_host),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_parts_that_few_runs_have),
+        cmocka_unit_test(test_parts_given_away),
         cmocka_unit_test(test_processor),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_lent_parts_stay_the_callers),

@@ -198,6 +198,19 @@ static void the_interval_can_change(void **state) {
     roast_sampler_free(sampler);
 }
 
+/* A thread that sleeps for an hour is not waited for. */
+static void a_long_interval_ends_at_once(void **state) {
+    (void)state;
+    needs_linux();
+    set_pages(1000);
+    roast_sampler *sampler = make(fake_root, INT64_C(3600) * 1000 * MILLISECOND);
+    roast_watch *watch = roast_sampler_open(sampler, 7);
+    assert_int_equal(1, stats_of(sampler).thread_starts);
+    nap(); /* it may sleep already */
+    assert_true(roast_sampler_close(sampler, watch, 5) == 7);
+    roast_sampler_free(sampler);
+}
+
 /* Parked, it uses no CPU time; ticking, it would use some within 20 ms. */
 static bool comes_to_rest(roast_sampler *sampler) {
     for (int i = 0; i < 200; i++) {
@@ -536,6 +549,7 @@ int main(void) {
         cmocka_unit_test(a_peak_in_between_is_seen),
         cmocka_unit_test(the_ends_count),
         cmocka_unit_test(the_interval_can_change),
+        cmocka_unit_test(a_long_interval_ends_at_once),
         cmocka_unit_test(parks_and_wakes),
         cmocka_unit_test(failed_readings_are_counted),
         cmocka_unit_test(no_thread_is_no_error),

@@ -450,6 +450,45 @@ static void test_memory_is_true(void **state) {
     roast_alloc_set_hook(NULL, NULL);
 }
 
+/* A series cut into pieces and put together again is the same. */
+static void test_extend(void **state) {
+    (void)state;
+    roast_error err;
+    roast_series *whole = busy_series(3, 40), *first = new_series(), *joined = new_series();
+    /* two ticks at one moment, of which a worker has only the second */
+    double value[ROAST_COLUMNS];
+    fill(value, 7);
+    int64_t last = roast_series_tick_time(whole, roast_series_tick_count(whole) - 1).ns;
+    tick(whole, last + 5, 2);
+    append(whole, 0, value);
+    tick(whole, last + 5, 2);
+    append(whole, 1, value);
+    assert_ok(roast_series_set_host(whole, 1, str("node"), &err), err);
+    assert_ok(roast_series_event(whole, 2, ROAST_WORKER_JOINED, (roast_utc){5}, 4, &err), err);
+    assert_ok(roast_series_event(whole, 2, ROAST_WORKER_LEFT, (roast_utc){9}, 0, &err), err);
+
+    assert_ok(roast_series_extend(first, whole, 17, 1, &err), err);
+    assert_int_equal(roast_series_tick_count(whole) - 17, roast_series_tick_count(first));
+    assert_int_equal(roast_series_tick_time(whole, 17).ns, roast_series_tick_time(first, 0).ns);
+    assert_int_equal(1, roast_series_event_count(first));
+    assert_int_equal(ROAST_WORKER_LEFT, roast_series_event_at(first, 0).kind);
+    roast_series_free(first);
+
+    assert_ok(roast_series_extend(joined, whole, 0, 0, &err), err);
+    assert_int_equal(roast_series_tick_count(whole), roast_series_tick_count(joined));
+    assert_int_equal(roast_series_sample_count(whole), roast_series_sample_count(joined));
+    for (uint32_t worker = 0; worker < 3; worker++)
+        assert_same_samples(whole, joined, worker);
+    assert_true(roast_str_equal(str("node"), roast_series_worker_host(joined, 1)));
+    assert_int_equal(2, roast_series_event_count(joined));
+
+    assert_ok(roast_series_extend(joined, whole, 1000, 1000, &err), err); /* there is no more */
+    assert_int_equal(roast_series_tick_count(whole), roast_series_tick_count(joined));
+    assert_status(ROAST_EINVAL, roast_series_extend(joined, whole, 0, 0, &err)); /* back in time */
+    roast_series_free(whole);
+    roast_series_free(joined);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),
@@ -463,6 +502,7 @@ int main(void) {
         cmocka_unit_test(test_cursor_meets_nothing_and_what_comes_later),
         cmocka_unit_test(test_extreme_rows),
         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_extend),
         cmocka_unit_test(test_memory_per_sample),
         cmocka_unit_test(test_memory_is_true),
     };

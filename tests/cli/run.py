@@ -14,12 +14,13 @@ from functools import partial
 from pathlib import Path
 
 import cases
+import watched
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WIDTH = 80
-# Pages of the documentation that the program writes.
-GENERATED = {"docs/metrics.md": ["explain", "--markdown"]}
+# Pages that the program writes.
+GENERATED = {"docs/metrics.md": ["explain", "--markdown"], "cli/roast.1": ["help", "--man"]}
 
 
 def answer(program: Path, *arguments: str) -> str:
@@ -27,10 +28,10 @@ def answer(program: Path, *arguments: str) -> str:
 
 
 def check_case(program: Path, path: Path, update: bool) -> list[str]:
-    case = cases.parse(path.read_text())
+    case = cases.parse(path.read_bytes().decode())  # line ends as they are: those of CSV are two letters
     outcome = cases.run(program, case)
     if update:
-        path.write_text(cases.write(cases.updated(case, outcome)))
+        path.write_bytes(cases.write(cases.updated(case, outcome)).encode())
         return []
     return cases.problems(case, outcome)
 
@@ -54,10 +55,26 @@ def keys(program: Path) -> list[str]:
 def check_width(program: Path) -> list[str]:
     """No page is wider than a terminal."""
     names = keys(program)
-    pages = [["--help"], ["explain"], *(["explain", name] for name in names)]
+    pages = [["--help"], ["explain"], *(["explain", name] for name in names),
+             *(["help", verb] for verb in verbs(program))]
     wide = [f"roast {' '.join(page)}: {line}" for page in pages
             for line in answer(program, *page).splitlines() if len(line) > WIDTH]
     return wide if names else ["there are no metrics"]
+
+
+def verbs(program: Path) -> list[str]:
+    page = answer(program, "--help")
+    return re.findall(r"^  (\w+) ", page[page.index("Verbs"):page.index("Exit codes")], re.MULTILINE)
+
+
+def check_man(program: Path) -> list[str]:
+    """The manual page has every verb and every option that a page of help has."""
+    manual = answer(program, "help", "--man").replace("\\-", "-")
+    missing = [f"verb {verb}" for verb in verbs(program) if f'.SS "roast {verb}' not in manual]
+    for verb in verbs(program):
+        options = re.findall(r"^ +(?:-\w, )?(--[\w-]+)", answer(program, "help", verb), re.MULTILINE)
+        missing += [f"{verb} {option}" for option in options if option not in manual]
+    return [f"the manual page does not have {name}" for name in missing]
 
 
 def check_list(program: Path) -> list[str]:
@@ -75,6 +92,9 @@ def checks(program: Path, update: bool) -> Iterator[tuple[str, Callable[[], list
         yield f"{name} is up to date", partial(check_page, program, name, update)
     yield f"pages fit into {WIDTH} columns", partial(check_width, program)
     yield "the list of metrics is complete", partial(check_list, program)
+    yield "the manual page is complete", partial(check_man, program)
+    for name, check in watched.CHECKS.items():
+        yield name, partial(check, program)
 
 
 def main(arguments: list[str]) -> int:

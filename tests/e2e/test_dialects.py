@@ -68,7 +68,6 @@ def run(code, names):
     exec(compile(code, "seed", "exec"), names)
 
 
-@pytest.mark.filterwarnings("ignore:output_dir")
 def test_minimal(names):
     (code,) = blocks(PATTERNS)["Minimal - Workflow Level Only"]
 

@@ -17,19 +17,24 @@ from roastcoffea.channel import take_memory
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
 
 METHODS = {
-    name: Runner.__dict__[name] for name in ("_run_impl", "_run", "run", "__call__", "preprocess")
+    name: Runner.__dict__[name]
+    for name in ("_run_impl", "_run", "run", "__call__", "preprocess", "_preprocess_fileset_root",
+                 "_preprocess_fileset_parquet", "metadata_fetcher_root", "_cache_and_populate")
 }
 
 
 class Listener:
     def __init__(self):
-        self.begun, self.ended = [], []
+        self.begun, self.ended, self.preprocessings = [], [], []
 
     def call_begins(self, call):
         self.begun.append(call)
 
     def call_ends(self, call):
         self.ended.append(call)
+
+    def preprocessed(self, preprocessing):
+        self.preprocessings.append(preprocessing)
 
 
 class Analysis(processor.ProcessorABC):

@@ -32,6 +32,12 @@ class Matching(unittest.TestCase):
         self.assertFalse(cases.matches("a\n*\na\n", "a\n"))
 
 
+    def test_letters_inside_a_line(self) -> None:
+        self.assertTrue(cases.matches("took {any} s, {any}\n*\nend {any}\n", "took 1.5 s, x\na\nend .\n"))
+        self.assertFalse(cases.matches("took {any} s\n", "took 1.5 min\n"))
+        self.assertFalse(cases.matches("a.c{any}\n", "abcd\n"))
+
+
 class Files(unittest.TestCase):
     TEXT = "$ roast explain 'a b'\nexit: 3\nstdout: full\n--- stderr\nroast: no\n"
 
@@ -41,8 +47,16 @@ class Files(unittest.TestCase):
         self.assertEqual(case.expected, {"stdout": "", "stderr": "roast: no\n"})
         self.assertEqual(cases.write(case), self.TEXT)
 
+    def test_preparations(self) -> None:
+        text = "$ roast ls {tmp}/a\nbefore: roast run -o {tmp} 'a b'\nenv: COLUMNS=40\n"
+        case = cases.parse(text)
+        self.assertEqual(case.before, [["run", "-o", "{tmp}", "a b"]])
+        self.assertEqual(case.environment, {"COLUMNS": "40"})
+        self.assertEqual(cases.write(case), text)
+
     def test_what_is_not_understood_is_refused(self) -> None:
-        for text in ("$ ls\n", "$ roast\nexitt: 1\n", "$ roast\nstdout: lost\n", "$ roast\n--- std\n"):
+        for text in ("$ ls\n", "$ roast\nbefore: rm x\n", "$ roast\nenv: x\n", "$ roast\nexitt: 1\n",
+                     "$ roast\nstdout: lost\n", "$ roast\n--- std\n"):
             with self.subTest(text), self.assertRaises(ValueError):
                 cases.parse(text)
 
@@ -64,6 +78,20 @@ class Running(unittest.TestCase):
         self.assertIn("exit code 3, expected 0", told)
         self.assertIn("stderr is", told)
         self.assertNotIn("stdout is", told)
+
+    def test_a_folder_of_its_own(self) -> None:
+        self.program.write_text('#!/bin/sh\nprintf "%s %s " "$TZ" "$A"; ls "$1"; touch "$1/x"\n')
+        case = cases.parse("$ roast {tmp}\nbefore: roast {tmp}\nenv: A=b\n")
+        for _ in range(2):
+            self.assertEqual(cases.run(self.program, case).stdout, "UTC b x\n")
+        self.program.write_text("#!/bin/sh\necho $1; pwd\n")
+        self.assertEqual(cases.run(self.program, cases.parse("$ roast {tmp}/a\n")).stdout,
+                         f"{{tmp}}/a\n{cases.ROOT}\n")
+
+    def test_a_preparation_that_fails_is_told(self) -> None:
+        outcome = cases.run(self.program, cases.parse("$ roast a\nbefore: roast b\n"))
+        self.assertEqual(outcome.code, 3)
+        self.assertIn("before: roast b", outcome.stderr)
 
     def test_full_disk_is_seen_by_the_program(self) -> None:
         case = cases.parse("$ roast\nstdout: full\n")

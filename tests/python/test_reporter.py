@@ -1,21 +1,36 @@
-"""The tables: their titles, their rows, and what they show of what was not measured."""
+"""The tables: their titles, their rows, what they show of what was not measured, and that rich shows what the
+engine draws."""
 
 from __future__ import annotations
 
+import gc
 import io
+import json
+import sys
 
 import pytest
 from rich.console import Console
+from run_samples import full_run, mixed_log, sample_series
+from samples import make_log
 
+from roastcoffea import _core
+from roastcoffea._core import Run, Summary
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.export import reporter
 
 REPORT = {"entries": 1_000_000, "bytesread": 5_000_000_000, "processtime": 100.0, "chunks": 10}
+WIDTHS = (40, 60, 80, 100, 120, 200)
 
 
-def text_of(table):
-    console = Console(file=io.StringIO(), width=80)
+def text_of(table, width=80):
+    console = Console(file=io.StringIO(), width=width)
     console.print(table)
+    return console.file.getvalue()
+
+
+def printed(source, width=80, **options):
+    console = Console(file=io.StringIO(), width=width, **options)
+    reporter.print_tables(source, console)
     return console.file.getvalue()
 
 
@@ -42,34 +57,199 @@ def test_titles_and_columns(name, metrics):
     assert table.title == TITLES[name]
     assert [column.header for column in table.columns] == ["Metric", "Value"]
     assert table.row_count > 3
+    assert TITLES[name] in text_of(table)
 
 
 def test_rows(metrics):
     shown = text_of(reporter.format_throughput_table(metrics))
-    assert "4.00 Gbps" in shown
+    assert "4.00 Gbps over wall time" in shown
     assert "5.00 GB" in shown
     events = text_of(reporter.format_event_processing_table(metrics))
     assert "1,000,000" in events
-    assert "100 kHz" in events
+    assert "100 kHz over wall time" in events
     assert "25.1 ms" in text_of(reporter.format_chunk_metrics_table(metrics))
     # nobody looked at workers: a dash, not a zero
     resources = text_of(reporter.format_resources_table(metrics))
-    assert " - " in resources
-    assert " 0 " not in resources
+    assert resources.count(" -\n") == 5
+    assert " 0" not in resources
 
 
 def test_nothing_to_show():
     empty = MetricsAggregator("local").aggregate(None, None, 0.0, 1.0)
-    assert reporter.format_fine_metrics_table(empty) is None
-    assert reporter.format_chunk_metrics_table(empty) is None
+    for name in reporter.__all__:
+        if name in TITLES and name not in ("format_fine_metrics_table", "format_chunk_metrics_table"):
+            assert getattr(reporter, name)(empty) is not None
+        elif name not in ("format_data_quality_table", "print_tables"):
+            assert getattr(reporter, name)(empty) is None
+    assert reporter.format_chunk_metrics_table({"num_successful_chunks": 0, "num_failed_chunks": 0}) is None
+    assert "no Dask spans" in text_of(reporter.format_data_quality_table(empty))
+
+
+def test_plain_mappings():
+    """Metrics of any origin: other names, numbers of another type."""
+    table = reporter.format_throughput_table({"overall_rate_gbps": 1, "total_bytes_read": 5e9})
+    assert "1.00 Gbps" in text_of(table)
+    assert "5.00 GB" in text_of(table)
+    assert "1,234" in text_of(reporter.format_event_processing_table({"total_events": 1234.0}))
+    assert " -\n" in text_of(reporter.format_timing_table({"wall_time": float("nan")}))
+    with pytest.raises(TypeError, match="wall_time"):
+        reporter.format_timing_table({"wall_time": "long"})
+    with pytest.raises(TypeError, match="metrics"):
+        reporter.format_timing_table([1])
+    with pytest.raises(TypeError, match="sections"):
+        reporter.format_timing_table({"sections": {"a": 3}})
 
 
 def test_all_of_it(metrics):
-    console = Console(file=io.StringIO(), width=80)
     metrics["notes"] = ["a [bold]note[/bold] with brackets"]
-    reporter.print_tables(metrics, console)
-    shown = console.file.getvalue()
+    shown = printed(metrics)
     assert "Throughput Metrics" in shown
-    assert "Fine Metrics" not in shown
+    assert "\nFine Metrics" not in shown
     assert "note: a [bold]note[/bold] with brackets" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+# ---- letter by letter ----
+
+def runs():
+    decorated = Run(report=REPORT, t_start=0.0, t_end=12.5, chunks=make_log(40), meta={"executor": "x"})
+    named = [
+        {"duration": 0.5, "num_events": 7, "dataset": name, "file": f"root://host//{name}.root",
+         "timing": {name: 0.25}, "reads": {name: {"seconds": 0.1, "bytes": 10, "count": 1}}}
+        for name in ("漢字" * 30, "tt̄ → 2ℓ2ν " * 9, "[red]not red[/red]", "\x1b[31mred\x1b[0m", "a" * 300, ":smile:",
+                     "\u202eback", "a\nb\tc", "é" * 50, "x", "y", "z")
+    ]
+    return {
+        "full": full_run(),
+        "real": decorated,
+        "names": Run(report=REPORT, t_start=0.0, t_end=1.0, chunks=named, series=sample_series()),
+        "empty": Run(),
+    }
+
+
+RUNS = runs()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", RUNS)
+def test_rich_shows_what_the_engine_draws(name, width):
+    run = RUNS[name]
+    drawn = Summary(run).draw(width)
+    assert printed(run, width) == drawn
+    assert printed(run, width, force_terminal=True, color_system="truecolor") == (
+        Summary(run).draw(width, color=True))
+    assert printed(run, width, force_terminal=True, no_color=True, legacy_windows=False).count("─") == (
+        drawn.count("─"))
+    # a table by itself
+    table = reporter.format_throughput_table(run.metrics())
+    assert text_of(table, width) == Summary(run).draw(width, table="throughput")
+    assert all(not line.endswith(" ") for line in drawn.splitlines())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_and_its_metrics_are_the_same(name):
+    """A name that was used for several sorts of sections has one entry in the metrics."""
+    run, mapping = RUNS[name], RUNS[name].metrics()
+    assert Summary(mapping).draw(100, table="time_sections") == Summary(run).draw(100, table="time_sections")
+    one, other = Summary(run).tables, Summary(mapping).tables
+    for table, again in zip(one, other, strict=True):
+        if table["id"] != "memory_sections":
+            assert table == again
+
+
+def test_names_are_data():
+    drawn = printed(RUNS["names"], 200, force_terminal=True, color_system="truecolor")
+    assert "[red]not red[/red]" in drawn
+    assert "\\x1b[31mred\\x1b[0m" in drawn
+    assert "\x1b[31m" not in drawn
+    assert ":smile:" in drawn
+    assert "\\u202eback" in drawn
+    assert "a\\nb\\tc" in drawn
+    assert "a…a" in drawn
+
+
+def test_a_table_that_was_changed_is_one_of_rich(metrics):
+    table = reporter.format_throughput_table(metrics)
+    table.add_row("mine", "[bold]7[/bold]")
+    shown = text_of(table)
+    assert "mine" in shown
+    assert "Metric" in shown
+    assert "4.00 Gbps" in shown
+
+
+def test_in_a_notebook(metrics):
+    html = Console(record=True, file=io.StringIO(), width=80)
+    reporter.print_tables(metrics, html)
+    assert "Throughput Metrics" in html.export_html()
+
+
+def test_json():
+    told = json.loads(Summary(RUNS["full"]).json())
+    rate = told["metrics"]["data_rate_gbps"]
+    assert rate["unit"] == "Gbit/s"
+    assert rate["value"] == pytest.approx(50_000_000 * 8 / 10.5 / 1e9)
+    (throughput,) = [table for table in told["tables"] if table["id"] == "throughput"]
+    assert throughput["title"] == "Throughput Metrics"
+    assert throughput["rows"][0]["values"]["data_rate_gbps"] == rate
+    assert throughput["rows"][0]["cells"][0] == "Data Rate"
+    assert "peak_workers" in told["metrics"]
+    ids = [table["id"] for table in Summary(RUNS["full"]).tables if table["has_content"]]
+    assert [table["id"] for table in told["tables"]] == ids
+
+
+def test_wrong_arguments():
+    summary = Summary(RUNS["empty"])
+    with pytest.raises(ValueError, match="nothing"):
+        summary.draw(80, table="nothing")
+    with pytest.raises(TypeError):
+        summary.draw("wide")
+    with pytest.raises(TypeError):
+        Summary()
+    with pytest.raises(TypeError):
+        Summary(3)
+    assert summary.notes == []
+    assert Summary({"notes": ["a", "b", "a"]}).notes == ["a", "b"]
+
+
+def test_no_leak():
+    mapping = {**full_run().metrics(), "notes": ["a note"]}
+    run = Run(report=REPORT, t_start=0.0, t_end=1.0, chunks=mixed_log(), series=sample_series())
+
+    def use():
+        for source in (mapping, run):
+            summary = Summary(source)
+            summary.draw(60), summary.draw(60, True, "chunks"), summary.json()
+            summary.tables, summary.notes
+        for wrong in ({"wall_time": "x"}, {"sections": 3}, {"per_dataset": {"a": {"num_chunks": "x"}}}, 3):
+            with pytest.raises(TypeError):
+                Summary(wrong)
+
+    def blocks(n):
+        for _ in range(n):
+            use()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    seen = [blocks(60)] + [blocks(60) for _ in range(4)]
+    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
+    assert min(growth) < 45, growth
+    before = _core.get_process_memory()
+    blocks(300)
+    assert _core.get_process_memory() - before < 5, "MB"
+
+
+def test_memory_runs_out():
+    """At any moment: a MemoryError, nothing else."""
+    mapping = {**full_run().metrics(), "notes": ["a note"]}
+    failed = 0
+    for after in range(0, 100_000, 11):
+        _core._fail_allocations(after)
+        try:
+            Summary(mapping).draw(80)
+            break
+        except MemoryError:
+            failed += 1
+        finally:
+            _core._fail_allocations(None)
+    assert failed > 20
+    assert Summary(mapping).draw(80)

@@ -289,6 +289,22 @@ def test_attributes():
     assert repr(run.reads) == "<Table reads: 6 rows, 6 columns>"
 
 
+def test_notes_and_replayed_chunks():
+    run = Run(notes=["no spans", "Größe 😀", "no spans"], replayed=7)
+    assert run.notes == ["no spans", "Größe 😀"]
+    assert run.replayed == 7
+    with pytest.raises(TypeError, match="notes: a str is expected, not int"):
+        Run(notes=[3])
+
+
+def test_host():
+    described = _core.describe_host()
+    assert described["host"] == os.uname().nodename
+    assert described["kernel"] == f"{os.uname().sysname} {os.uname().release}"
+    assert int(described["cores"]) == os.cpu_count()
+    assert int(described["memory_bytes"]) == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+
+
 def test_custom_metrics_stand_instead_of_the_report():
     run = Run(report={"entries": 1, "processtime": 2.0},
               custom_metrics={"a": {"entries": 10, "performance_counters": {"num_requested_bytes": 5}}})
@@ -332,8 +348,8 @@ def test_tracking_data_instead_of_a_series():
     ({"section_metrics": [{}]}, ValueError, "section_name"),
     ({"custom_metrics": 3}, TypeError, "custom_metrics: a mapping"),
     ({"meta": 3}, TypeError, "meta: a dict is expected"),
-    ({"meta": {"a": 3}}, TypeError, "meta: keys and values are str, not int"),
-    ({"meta": {3: "a"}}, TypeError, "meta: keys and values are str, not int"),
+    ({"meta": {"a": 3}}, TypeError, "meta: a str is expected, not int"),
+    ({"meta": {3: "a"}}, TypeError, "meta: a str is expected, not int"),
     ({"nonsense": 3}, TypeError, "nonsense"),
 ])
 def test_wrong_arguments(arguments, error, message):
@@ -396,7 +412,7 @@ def exercise():
     table = run.chunks
     table.column("dataset.code"), table.categories("dataset"), memoryview(table.column("duration").base.obj)
     _ = (run.report, run.t_start, run.t_end, run.processor_name, run.meta, run.chunk_log, run.series,
-         run.spans, run.metrics(), repr(run))
+         run.notes, run.replayed, _core.describe_host(), run.spans, run.metrics(), repr(run))
     for refused in (lambda: table.column("x"), lambda: table.column("duration.code"),
                     lambda: table.categories("duration"), lambda: table.column(3), lambda: Run(chunks=[3]),
                     lambda: Run(chunks=mixed_log(), meta={"a": 1}), lambda: Run(series=3)):
@@ -438,6 +454,8 @@ def test_every_failing_allocation():
         lambda: run.chunks.__arrow_c_stream__(),
         lambda: run.chunks.__arrow_c_schema__(),
         lambda: run.metrics(),
+        lambda: Run(notes=["a", "b"]),
+        lambda: _core.describe_host(),
     ]
     for call in calls:
         call()

@@ -16,6 +16,7 @@ import pytest
 
 from roastcoffea import _core
 from roastcoffea._core import WorkerSeries
+from roastcoffea.aggregation.tracking import TrackingData
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 250000, tzinfo=UTC)
 COLUMNS = {
@@ -264,6 +265,136 @@ def test_tick_inside_a_tick():
     series.tick([Nested()], at(1))
     assert seen == [1, 2]
     assert len(series) == 2
+
+
+# ---- classes with slots, which are read at their place in the object ----
+
+class Slotted:
+    __slots__ = ("address", "nthreads", "nbytes", "metrics", "processing", "executing", "last_seen",
+                 "memory_limit")
+
+    def __init__(self, address, **values):
+        self.address = address
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+class SlottedChild(Slotted):
+    __slots__ = ("extra",)
+
+
+class WithProperty(Slotted):
+    """A property stands before the slot of the same name."""
+
+    @property
+    def nthreads(self):
+        return 40
+
+
+class AnswersItself(Slotted):
+    def __getattribute__(self, name):
+        return 50 if name == "nthreads" else super().__getattribute__(name)
+
+
+class AnswersWhatIsMissing(Slotted):
+    def __getattr__(self, name):
+        if name == "nthreads":
+            return 60
+        raise AttributeError(name)
+
+
+def cores_by_worker(series):
+    return {name: [value for _, value in samples]
+            for name, samples in series.as_tracking_data()["worker_cores"].items()}
+
+
+def test_slots_of_all_kinds_of_classes():
+    def workers():
+        return [Slotted("a", nthreads=1), SlottedChild("b", nthreads=2), SimpleNamespace(address="c", nthreads=3),
+                WithProperty("d"), AnswersItself("e", **{"nbytes": 1}), AnswersWhatIsMissing("f"),
+                Slotted("g"), Slotted("h", nthreads=None), Slotted("i", nthreads=True), Slotted("j", nthreads=2**70)]
+
+    expected = {"a": 1, "b": 2, "c": 3, "d": 40, "e": 50, "f": 60, "i": 1}
+    for first in range(len(workers())):  # the class of the first one is looked at
+        everyone = workers()
+        series = WorkerSeries()
+        series.tick(everyone[first:] + everyone[:first], T0)
+        assert cores_by_worker(series) == {name: [value] for name, value in expected.items()}
+
+
+def test_a_slot_with_a_number_that_is_no_float():
+    before = _core.faults()["count"]
+    series = WorkerSeries()
+    series.tick([Slotted("a", nthreads=10**400, nbytes="many", last_seen=5)], T0)
+    assert one_row(series) == {"last_seen": 5.0}
+    assert _core.faults()["count"] == before + 2
+
+
+def test_workers_that_change_places():
+    series = WorkerSeries()
+    rows = {name: Slotted(name, nthreads=number) for number, name in enumerate("abcdefgh", 1)}
+    ticks = ["abcdefgh", "abcdefgh", "hgfedcba", "bcd", "bcdx", "abxcdefgh", ""]
+    rows["x"] = Slotted("".join(["x"]), nthreads=9)
+    for second, names in enumerate(ticks):
+        series.tick([rows[name] for name in names], at(second))
+    counts = {name: sum(name in names for names in ticks) for name in rows}
+    assert cores_by_worker(series) == {name: [rows[name].nthreads] * n for name, n in counts.items()}
+    # An equal address in another object is the same worker; another address in the same object is another.
+    again = Slotted("-".join(["a", "b"]), nthreads=1)
+    series.tick([again], at(50))
+    again.address = "-".join(["a", "b"])
+    series.tick([again], at(51))
+    again.address = "elsewhere"
+    series.tick([again], at(52))
+    assert cores_by_worker(series)["a-b"] == [1, 1]
+    assert cores_by_worker(series)["elsewhere"] == [1]
+
+
+@pytest.mark.parametrize("key", ["memory", "cpu", "spilled_bytes", "host_net_io", "host_disk_io"])
+def test_metrics_that_vanish_while_they_are_looked_at(key):
+    """A key that is no str compares itself, and may do anything meanwhile."""
+    workers, compared = [], []
+
+    class Key:
+        def __hash__(self):
+            return hash(key)
+
+        def __eq__(self, other):
+            compared.append(other)
+            for worker in workers:
+                worker.metrics = {"memory": 5}
+                worker.processing = {}
+            gc.collect()
+            return False
+
+    for number in range(3):
+        workers.append(Slotted(f"w{number}", metrics={Key(): 1, key: {"read_bps": 5.5}}, processing={1: 2}))
+    series = WorkerSeries()
+    series.tick(workers, T0)
+    assert compared
+    assert series.sample_count == 3
+
+
+def test_metrics_of_many_forms():
+    class Mapping(dict):
+        pass
+
+    forms = [{}, None, 7, Mapping(cpu=5.5), {"cpu": Mapping()}, {"host_net_io": Mapping(read_bps=100.0)},
+             {"host_net_io": [1], "host_disk_io": None, "spilled_bytes": {}}, {"spilled_bytes": {"disk": 2**80}}]
+    series = WorkerSeries()
+    series.tick({str(i): Slotted(f"w{i}", metrics=form) for i, form in enumerate(forms)}, T0)
+    assert series.sample_count == len(forms)
+    data = series.as_tracking_data()
+    assert data["worker_cpu"] == {"w3": [(T0, 5.5)]}
+    assert data["worker_net_read_bps"] == {"w5": [(T0, 100)]}
+
+
+def test_more_workers_than_are_fetched_together():
+    series = WorkerSeries()
+    workers = {number: Slotted(f"w{number}", nthreads=number) for number in range(1, 101)}
+    for second in range(3):
+        series.tick(workers, at(second))
+    assert cores_by_worker(series) == {f"w{number}": [number] * 3 for number in workers}
 
 
 @pytest.mark.parametrize("host,address", [
@@ -526,6 +657,7 @@ def test_memory_kept_a_sample():
 def exercise():
     series = sample_series(3)
     series.tick([Hostile(), SimpleNamespace(address="x", nthreads=1)], at(10))
+    series.tick({name: Slotted(name, nthreads=1, metrics={"cpu": 1.5}) for name in ("x", "z")}, at(10.5))
     series.join("y", at(1), 3)
     data = series.as_tracking_data()
     WorkerSeries.from_tracking_data(data)
@@ -579,3 +711,12 @@ def test_every_failing_allocation():
             finally:
                 _core._fail_allocations(None)
         assert 0 < failures < 10_000
+
+
+def test_tracking_data_that_nobody_has_looked_at():
+    data = {"worker_counts": {datetime(2026, 1, 1, tzinfo=timezone.utc): 2}}
+    left, right = (TrackingData(WorkerSeries.from_tracking_data(data)) for _ in range(2))
+    assert left.series is not None
+    assert left == right
+    assert left.series is None and right.series is None
+    assert {**TrackingData(WorkerSeries.from_tracking_data(data))} == right

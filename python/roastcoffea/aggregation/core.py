@@ -16,7 +16,10 @@ __all__ = ["Metrics", "MetricsAggregator"]
 
 class Metrics(dict[str, Any]):
     """Metrics by name. One that was not measured is not in it: ``get(name, 0)`` gives the 0, and
-    ``metrics[name]`` gives None; a name that no metric has is a KeyError."""
+    ``metrics[name]`` gives None; a name that no metric has is a KeyError. ``run`` is what they were
+    computed from."""
+
+    run: _core.Run | None = None
 
     def __missing__(self, name: str) -> None:
         if name not in _names():
@@ -53,21 +56,36 @@ class MetricsAggregator:
         section_metrics: Iterable[Mapping[str, Any]] | None = None,
     ) -> Metrics:
         """All metrics under all their names, and the raw records behind them."""
-        chunks = _as_list(chunk_metrics)
-        sections = _as_list(section_metrics)
-        own_form = type(self.parser) is not DaskTrackingDataParser
-        metrics = _core.all_metrics(
-            coffea_report,
-            None if own_form else tracking_data,
-            t_start,
-            t_end,
-            custom_metrics=custom_metrics,
-            span_metrics=span_metrics,
+        chunks, sections = _as_list(chunk_metrics), _as_list(section_metrics)
+        run = _core.Run(
+            report=coffea_report,
+            t_start=t_start,
+            t_end=t_end,
+            chunks=chunks,
+            series=None if self.own_form else tracking_data,
+            spans=span_metrics,
             processor_name=processor_name,
-            chunk_metrics=chunks,
+            custom_metrics=custom_metrics,
             section_metrics=sections,
         )
-        if own_form and tracking_data is not None:
+        return self.metrics_of(run, tracking_data, span_metrics, chunks, sections)
+
+    @property
+    def own_form(self) -> bool:
+        """Whether the backend's tracking data are in a form that only its own parser knows."""
+        return type(self.parser) is not DaskTrackingDataParser
+
+    def metrics_of(
+        self,
+        run: _core.Run,
+        tracking_data: Mapping[str, Any] | _core.WorkerSeries | None,
+        span_metrics: Mapping[Any, Any] | None,
+        chunks: list[Any],
+        sections: list[Any],
+    ) -> Metrics:
+        """The metrics of a run, and the records that it was made of as the user knows them."""
+        metrics = run.metrics()
+        if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)
             metrics.update(_core.efficiency_metrics(metrics, worker))
@@ -78,6 +96,9 @@ class MetricsAggregator:
         measured["raw_chunk_metrics"] = chunks
         measured["raw_section_metrics"] = sections
         measured["raw_span_metrics"] = {} if span_metrics is None else span_metrics
+        measured.run = run
+        measured["notes"] = run.notes
+        measured["replayed_chunks"] = run.replayed
         return measured
 
 

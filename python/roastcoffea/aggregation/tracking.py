@@ -21,6 +21,11 @@ class TrackingData(dict[str, Any]):
         super().__init__(dict.fromkeys(WorkerSeries().as_tracking_data(), _NOT_MADE))
         self._series: WorkerSeries | None = series
 
+    @property
+    def series(self) -> WorkerSeries | None:
+        """The series, as long as nobody has looked: then the dict may have been changed."""
+        return self._series
+
     def _make(self) -> None:
         series, self._series = self._series, None
         if series is not None:
@@ -47,7 +52,9 @@ def _after_making(name: str) -> Callable[..., Any]:
     method = getattr(dict, name)
 
     def call(self: TrackingData, *args: Any, **kwargs: Any) -> Any:
-        self._make()
+        for one in (self, *args):
+            if isinstance(one, TrackingData):
+                one._make()
         return method(self, *args, **kwargs)
 
     call.__name__ = name

@@ -135,6 +135,11 @@ class ClientPost:
             self._news.wait_for(lambda: wanted <= self._rounds.get(round_id, set()), timeout)
             return sorted(wanted - self._rounds.pop(round_id, set()))
 
+    def peek(self) -> tuple[list[bytes], WorkerSeries | None]:
+        """What has arrived so far, and the series so far."""
+        with self._news:
+            return list(self._messages), self._series if self._thread is not None else None
+
     def take_messages(self) -> tuple[list[bytes], int]:
         """What has arrived, and how many there was no room for."""
         with self._news:

@@ -93,7 +93,7 @@ def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
 
 async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     """The end of a run, as far as it is ordered: asks all workers for what they hold back, then
-    reads the span, the messages and the series, and removes our plugin."""
+    reads the span, the messages, the series and the attempts, and removes our plugin."""
     plugin = dask_scheduler.plugins.get(order["name"])
     extension = dask_scheduler.extensions.get("spans")
     span = extension.spans.get(order["span"]) if extension is not None else None
@@ -112,6 +112,8 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         result["messages"], result["dropped"] = plugin.take_messages()
     if order["series"] and plugin is not None:
         result["series"] = plugin.stop_sampling()
+    if order["attempts"] and plugin is not None:
+        result["attempts"] = plugin.stop_watching()
     if order["remove"]:
         _remove(order, plugin, dask_scheduler)
     return result

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from distributed.diagnostics.plugin import SchedulerPlugin
 from tornado.ioloop import PeriodicCallback
 
-from roastcoffea._core import WorkerSeries
+from roastcoffea._core import TaskWatch, WorkerSeries
 from roastcoffea.backends._spans import ANNOTATION
 
 __all__ = ["SchedulerPost"]
@@ -21,7 +21,8 @@ _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
 
 
 class SchedulerPost(SchedulerPlugin):
-    """Samples the workers, notes who comes and goes, and keeps the messages of one topic."""
+    """Samples the workers, notes who comes and goes, follows the tasks, and keeps the messages of one
+    topic."""
 
     def __init__(self, name: str, topic: str, client: str, message_limit: int) -> None:
         self.name = name
@@ -34,6 +35,7 @@ class SchedulerPost(SchedulerPlugin):
     async def start(self, scheduler: Any) -> None:
         self.scheduler = scheduler
         self.series: WorkerSeries | None = None
+        self.tasks: TaskWatch | None = None
         self.left: list[str] = []
         self._messages: list[bytes] = []
         self._message_bytes = 0
@@ -44,10 +46,12 @@ class SchedulerPost(SchedulerPlugin):
         self._merged: _Tasks = {}
         self._mixed: _Tasks = {}
         self._farewell: asyncio.TimerHandle | None = None
+        self.start_watching()
 
     def remove(self) -> None:
         """Leaves nothing behind."""
         self.stop_sampling()
+        self.stop_watching()
         self._forget_farewell()
         self._messages = []
         self.scheduler.plugins.pop(self.name, None)
@@ -75,6 +79,7 @@ class SchedulerPost(SchedulerPlugin):
     def start_sampling(self, interval: float) -> None:
         """Begins a new series, with a first look at once."""
         self.stop_sampling()
+        self.start_watching()
         self.series = WorkerSeries()
         for address in self.scheduler.workers:
             self._join(address)
@@ -95,6 +100,17 @@ class SchedulerPost(SchedulerPlugin):
         self.series = None
         return data
 
+    def cut_series(self) -> bytes | None:
+        """Hands over what was sampled so far; what comes is a new piece."""
+        if self.series is None:
+            return None
+        piece, self.series = self.series, WorkerSeries()
+        return piece.to_bytes()
+
+    def news(self) -> tuple[list[bytes], int, bytes | None]:
+        """The messages that have arrived and the series so far, which are not kept here any more."""
+        return (*self.take_messages(), self.cut_series())
+
     def _tick(self) -> None:
         if self.series is not None:
             self.series.tick(self.scheduler.workers.values())
@@ -114,10 +130,52 @@ class SchedulerPost(SchedulerPlugin):
         if self.series is not None:
             self.series.leave(worker)
 
+    # ---- tasks ----
+
+    def start_watching(self) -> None:
+        """Follows the tasks from now on. Again: nothing happens."""
+        if self.tasks is not None:
+            return
+        self.tasks = TaskWatch(self.scheduler.tasks)
+        # In place of the class's own, so that a step of a task goes straight to the engine.
+        vars(self)["transition"] = self.tasks.transition
+        _RaisedTap.put_on(self.scheduler, self.tasks)
+
+    def stop_watching(self) -> bytes | None:
+        """Hands over what was seen; None where nothing is followed."""
+        tasks, self.tasks = self.tasks, None
+        if tasks is None:
+            return None
+        vars(self).pop("transition", None)
+        _RaisedTap.take_off(self.scheduler, tasks)
+        return tasks.finish().to_bytes()
+
+    def _note_departure(self, event: Mapping[str, Any]) -> None:
+        """The scheduler tells it before it takes the tasks back."""
+        if self.tasks is None:
+            return
+        tasks = self.scheduler.tasks
+        lost = [key for key in event["lost-computed-tasks"] if _is_needed(tasks.get(key))]
+        self.tasks.left(
+            event["worker"],
+            bool(event["expected"]),
+            len(event["processing-tasks"]),
+            lost,
+            event["stimulus_id"],
+        )
+
     # ---- messages ----
 
     def log_event(self, topic: str, msg: Any) -> None:
-        if topic != self.topic or not isinstance(msg, Mapping):
+        if topic == "stealing":
+            if self.tasks is not None and isinstance(msg, tuple) and msg[0] == "confirm":
+                self.tasks.moved(msg[1], msg[4])
+            return
+        if not isinstance(msg, Mapping):
+            return
+        if topic == "all" and msg.get("action") == "remove-worker":
+            self._note_departure(msg)
+        if topic != self.topic:
             return
         # The scheduler keeps the last thousand of a topic as well.
         self.scheduler._broker.truncate(topic)
@@ -171,6 +229,9 @@ class SchedulerPost(SchedulerPlugin):
     ) -> None:
         """Dask puts all tasks of a group (by and large: of a function's name) into the span of the
         first one, as long as one of them lives. Here it is noted which tasks that concerns."""
+        tasks = list(tasks)
+        if self.tasks is not None and client == self.client:
+            self.tasks.expect(tasks)
         for key in tasks:
             task = scheduler.tasks[key]
             group = task.group
@@ -202,6 +263,47 @@ class SchedulerPost(SchedulerPlugin):
             for table in (self._merged, self._mixed)
         )
         return merged, mixed, list(self.left)
+
+
+class _RaisedTap:
+    """Hears of a task that raised before the scheduler decides to try it again, and then says no more
+    of it. One for all collectors of a scheduler."""
+
+    OP = "task-erred"
+
+    def __init__(self, handler: Any) -> None:
+        self.handler = handler
+        self.watches: list[TaskWatch] = []
+
+    def __call__(self, **message: Any) -> Any:
+        for watch in self.watches:
+            watch.raised(**message)
+        return self.handler(**message)
+
+    @classmethod
+    def put_on(cls, scheduler: Any, watch: TaskWatch) -> None:
+        handlers = getattr(scheduler, "stream_handlers", {})
+        tap = handlers.get(cls.OP)
+        if tap is None:
+            return
+        if not isinstance(tap, cls):
+            tap = handlers[cls.OP] = cls(tap)
+        tap.watches.append(watch)
+
+    @classmethod
+    def take_off(cls, scheduler: Any, watch: TaskWatch) -> None:
+        handlers = getattr(scheduler, "stream_handlers", {})
+        tap = handlers.get(cls.OP)
+        if not isinstance(tap, cls):
+            return
+        tap.watches = [other for other in tap.watches if other is not watch]
+        if not tap.watches:
+            handlers[cls.OP] = tap.handler
+
+
+def _is_needed(task: Any) -> bool:
+    """Whether the result of a task is still wanted, by a client or by another task."""
+    return task is not None and bool(task.who_wants or task.waiters)
 
 
 def _add(table: _Tasks, span_id: str, group: str, key: Any) -> None:

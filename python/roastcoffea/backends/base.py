@@ -7,7 +7,7 @@ from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roastcoffea._core import WorkerSeries
+    from roastcoffea._core import Attempts, WorkerSeries
 
 __all__ = ["AbstractMetricsBackend"]
 
@@ -46,6 +46,11 @@ class AbstractMetricsBackend(ABC):
         return None
 
     @property
+    def attempts(self) -> Attempts | None:
+        """After the run: every try of every task, where somebody followed them; otherwise None."""
+        return None
+
+    @property
     def notes(self) -> list[str]:
         """In words: what could not be measured, and why."""
         return []
@@ -58,6 +63,12 @@ class AbstractMetricsBackend(ABC):
     def close_channel(self) -> list[bytes]:
         """Closes it; the packed chunk logs that arrived, nothing held back."""
         return []
+
+    def news(self) -> tuple[list[bytes], WorkerSeries | None]:
+        """While the run goes on: the packed chunk logs that have arrived and the piece of the series
+        that was sampled since the last call. What is told here is told by ``close_channel`` and
+        ``series`` again. It is called by a thread of the collector's, never by two at once."""
+        return [], None
 
     def confirm_workers(self, pids: Set[int]) -> None:
         """Tells the backend which processes of this machine delivered chunk records; called after

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from roastcoffea._core import WorkerSeries
+from roastcoffea._core import Attempts, WorkerSeries
 from roastcoffea.backends._client_post import ClientPost
 from roastcoffea.backends._remote import by_value, command, finish, finish_worker, look
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
@@ -22,6 +22,8 @@ __all__ = ["DaskBackend", "DaskMetricsBackend", "DaskSpan"]
 WORKER_TIMEOUT = 2.0
 # How long an answer of the scheduler is waited for.
 CALL_TIMEOUT = 60.0
+# What Coffea calls its tasks that merge outputs.
+REDUCER = "reduce"
 # How many bytes of messages are kept until they are fetched.
 MESSAGE_LIMIT = 1_000_000_000
 
@@ -30,8 +32,8 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     """Collects what the workers of a Dask cluster did.
 
     While something is collected, the scheduler has a plugin of ours, which samples the workers,
-    notes who comes and goes, and keeps the records that travel beside the output. The last of
-    `stop_tracking`, `close_channel` and `get_span_metrics` removes it. Where the scheduler lacks
+    notes who comes and goes, follows the tasks, and keeps the records that travel beside the output.
+    The last of `stop_tracking`, `close_channel` and `get_span_metrics` removes it. Where the scheduler lacks
     this package the same is done from the client, and `notes` says so.
     """
 
@@ -41,6 +43,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self.client = client
         self._check_synchronous()
         self._series: WorkerSeries | None = None
+        self._attempts: Attempts | None = None
         self._notes: list[str] = []
         self._looked: dict[str, Any] | None = None
         self._name: str | None = None
@@ -49,10 +52,21 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._channel = False
         self._spans: dict[str, DaskSpan] = {}
         self._slow: list[str] = []
+        # What was fetched while the run went on.
+        self._pieces: WorkerSeries | None = None
+        self._fetched: list[bytes] = []
+        self._fetched_dropped = 0
+        self._told = 0, 0, 0  # messages, ticks and events that news() has told of
 
     @property
     def series(self) -> WorkerSeries | None:
         return self._series
+
+    @property
+    def attempts(self) -> Attempts | None:
+        """Every try of every task, as the scheduler saw it. There with the end of `stop_tracking`, or of
+        `close_channel` where the workers are not tracked; None where nobody watched."""
+        return self._attempts
 
     @property
     def notes(self) -> list[str]:
@@ -65,7 +79,8 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             raise ValueError(f"interval: {interval!r} is no number of seconds above 0")
         if self._sampling:
             raise RuntimeError("the workers are tracked already: call stop_tracking() first")
-        self._series = None
+        self._series = self._pieces = None
+        self._attempts = None
         if not self._install():
             return
         try:
@@ -82,7 +97,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         if not self._sampling:
             return {}
         self._sampling = False
-        result = self._finish(series=True)
+        result = self._finish(series=True, attempts=True)
         try:
             if self._local is not None:
                 self._series = self._local.stop_sampling()
@@ -92,7 +107,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                         f"{self._local.failure}"
                     )
             elif result.get("series") is not None:
-                self._series = WorkerSeries.from_bytes(result["series"])
+                self._series = self._join(result["series"])
             elif result:
                 self._note("the series of the workers is lost: the scheduler had lost our plugin")
         except Exception as error:
@@ -111,7 +126,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     def close_channel(self) -> list[bytes]:
         if not self._channel:
             return []
-        result = self._finish(ask=True, take=True)
+        result = self._finish(ask=True, take=True, attempts=not self._sampling)
         self._channel = False
         messages, dropped = result.get("messages", []), result.get("dropped", 0)
         unheard = result.get("unheard", [])
@@ -120,12 +135,45 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 result.get("round", ""), result.get("told", []), WORKER_TIMEOUT
             )
             messages, dropped = self._local.take_messages()
+        messages, dropped = [*self._fetched, *messages], self._fetched_dropped + dropped
+        self._fetched, self._fetched_dropped, self._told = [], 0, (0, 0, 0)
         if dropped:
             self._note(f"there was no room for {dropped} messages of chunk records: they are lost")
         if unheard:
             self._note(f"the last chunk records may be missing of {_list(unheard)}")
         self._remove_if_done()
         return list(messages)
+
+    # ---- while the run goes on ----
+
+    def news(self) -> tuple[list[bytes], WorkerSeries | None]:
+        if self._name is None or not (self._channel or self._sampling):
+            return [], None
+        if self._local is not None:
+            messages, series = self._local.peek()
+        else:
+            fetched, dropped, piece = self._on_scheduler(command, self._name, "news")
+            self._fetched += fetched
+            self._fetched_dropped += dropped
+            if piece is not None:
+                self._pieces = self._join(piece)
+            messages, series = self._fetched, self._pieces
+        known, ticks, events = self._told
+        fresh = None
+        if series is not None:
+            fresh = WorkerSeries()
+            fresh.extend(series, ticks, events)
+            ticks, events = len(series), len(series.events)
+        self._told = len(messages), ticks, events
+        return messages[known:], fresh
+
+    def _join(self, data: bytes) -> WorkerSeries:
+        """The pieces that were fetched, with this one behind them."""
+        piece = WorkerSeries.from_bytes(data)
+        if self._pieces is None:
+            return piece
+        self._pieces.extend(piece)
+        return self._pieces
 
     # ---- spans ----
 
@@ -268,6 +316,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         span: str | None = None,
         take: bool = False,
         series: bool = False,
+        attempts: bool = False,
         remove: bool = False,
     ) -> dict[str, Any]:
         """One call of the scheduler at the end of the run. Empty where it did not answer."""
@@ -286,6 +335,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             "span": span,
             "take": take,
             "series": series,
+            "attempts": attempts,
             "remove": remove,
         }
         try:
@@ -294,12 +344,21 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             self._note(f"the scheduler could not be asked: {_words(error)}")
             if ask and not isinstance(error, (OSError, TimeoutError)):
                 # It was the workers' part that failed: what the scheduler has may still be had.
-                return self._finish(span=span, take=take, series=series)
+                return self._finish(span=span, take=take, series=series, attempts=attempts)
             return {}
         if ask:
             self._tell_about_workers(result)
+        if attempts:
+            self._take_attempts(result.get("attempts"))
         result["round"] = order["round"]
         return result
+
+    def _take_attempts(self, data: bytes | None) -> None:
+        if data is not None:
+            self._attempts = Attempts.from_bytes(data)
+            self._attempts.set_kind(REDUCER, "reduction")
+        elif self._local is not None:
+            self._note("the attempts of the tasks are not known: only the scheduler sees them")
 
     def _tell_about_workers(self, result: dict[str, Any]) -> None:
         answers = result["answers"]

@@ -46,6 +46,9 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         self._confirmed: set[int] = set()
         self._topic: str | None = None
         self._remove: weakref.finalize[..., Any] | None = None
+        self._arrived: list[bytes] = []  # fetched while the run went on
+        self._read: dict[str, int] = {}  # bytes of each file that were read meanwhile
+        self._told = 0, 0  # ticks and events that news() has told of
 
     # ---- workers ----
 
@@ -108,16 +111,39 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         kind, _, rest = topic.partition(":")
         try:
             if kind == "memory":
-                return take_memory(topic)
+                return [*self._arrived, *take_memory(topic)]
             flush(topic)
             return read_files(rest)
         except Exception as error:
             self._note(f"records beside the output are lost: {type(error).__name__}: {error}")
             return []
         finally:
+            self._arrived, self._read, self._told = [], {}, (0, 0)
             if self._remove is not None:
                 self._remove()
                 self._remove = None
+
+    # ---- while the run goes on ----
+
+    def news(self) -> tuple[list[bytes], WorkerSeries | None]:
+        if self._topic is None:
+            return [], None
+        kind, _, rest = self._topic.partition(":")
+        if kind == "memory":
+            logs = take_memory(self._topic)
+            self._arrived += logs
+        else:
+            logs = read_files(rest, self._read)
+        ticks, events = self._told
+        series = fresh = None
+        if self._sampler is not None:
+            series = _Tracked(self._sampler.tree, self._sampler.pool, self.executor).series
+        if series is not None:
+            fresh = WorkerSeries()
+            fresh.extend(series, ticks, events)
+            ticks, events = len(series), len(series.events)
+        self._told = ticks, events
+        return logs, fresh
 
     # ---- spans: there are none; the chunks know their CPU time ----
 

@@ -1,103 +1,168 @@
 """Metrics as tables in a terminal.
 
-Which rows there are, their labels and units come from the engine's catalogue.
+The engine makes the tables and lays them out: which rows there are, their words and units, the width of the
+columns. What is here hands them to rich, so that ``roast show`` and ``print_summary()`` show the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from roastcoffea._core import catalogue, format_value
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+from roastcoffea._core import Run, Summary
 
 __all__ = [
+    "format_branches_by_bytes_table",
+    "format_branches_by_time_table",
+    "format_bytes_sections_table",
+    "format_challenge_table",
     "format_chunk_metrics_table",
+    "format_data_quality_table",
+    "format_datasets_table",
     "format_event_processing_table",
+    "format_files_table",
     "format_fine_metrics_table",
+    "format_memory_sections_table",
     "format_resources_table",
     "format_throughput_table",
+    "format_time_sections_table",
     "format_timing_table",
+    "format_worker_health_table",
     "print_tables",
 ]
 
 
 def format_throughput_table(metrics: Mapping[str, Any]) -> Table:
     """Data rates and volumes."""
-    return _table("Throughput Metrics", metrics, "throughput")
+    return SummaryTable(Summary(metrics), "throughput")
 
 
 def format_event_processing_table(metrics: Mapping[str, Any]) -> Table:
     """Event rates."""
-    return _table("Event Processing Metrics", metrics, "events")
+    return SummaryTable(Summary(metrics), "events")
 
 
 def format_resources_table(metrics: Mapping[str, Any]) -> Table:
     """Workers, cores, memory."""
-    return _table("Resource Utilization", metrics, "resources")
+    return SummaryTable(Summary(metrics), "resources")
 
 
 def format_timing_table(metrics: Mapping[str, Any]) -> Table:
     """Times, and how well the cores were used."""
-    return _table("Timing Breakdown", metrics, "timing", "efficiency")
+    return SummaryTable(Summary(metrics), "timing")
 
 
 def format_fine_metrics_table(metrics: Mapping[str, Any]) -> Table | None:
     """What Dask's spans tell; None where there are none."""
-    return _table_or_none("Fine Metrics (from Dask Spans)", metrics, "fine")
+    return _table_or_none(metrics, "fine")
 
 
 def format_chunk_metrics_table(metrics: Mapping[str, Any]) -> Table | None:
     """Statistics over chunks; None where no chunk was recorded."""
-    if not (metrics.get("num_successful_chunks") or metrics.get("num_failed_chunks")):
-        return None
-    return _table_or_none("Chunk Metrics", metrics, "chunks")
+    return _table_or_none(metrics, "chunks")
 
 
-def print_tables(metrics: Mapping[str, Any], console: Console | None = None) -> None:
+def format_challenge_table(metrics: Mapping[str, Any]) -> Table | None:
+    """How far it is to 200 Gbps; None where nothing was measured."""
+    return _table_or_none(metrics, "challenge")
+
+
+def format_datasets_table(metrics: Mapping[str, Any]) -> Table | None:
+    """What each dataset cost; None where there are not several."""
+    return _table_or_none(metrics, "datasets")
+
+
+def format_time_sections_table(metrics: Mapping[str, Any]) -> Table | None:
+    """Time in the marked sections; None where there are none."""
+    return _table_or_none(metrics, "time_sections")
+
+
+def format_memory_sections_table(metrics: Mapping[str, Any]) -> Table | None:
+    """Memory of the marked sections; None where there are none."""
+    return _table_or_none(metrics, "memory_sections")
+
+
+def format_bytes_sections_table(metrics: Mapping[str, Any]) -> Table | None:
+    """Bytes read in the marked sections; None where there are none."""
+    return _table_or_none(metrics, "bytes_sections")
+
+
+def format_files_table(metrics: Mapping[str, Any]) -> Table | None:
+    """How much of the files was read; None where it is not known."""
+    return _table_or_none(metrics, "files")
+
+
+def format_branches_by_bytes_table(metrics: Mapping[str, Any]) -> Table | None:
+    """The branches of which most bytes were read; None where it is not known."""
+    return _table_or_none(metrics, "branches_by_bytes")
+
+
+def format_branches_by_time_table(metrics: Mapping[str, Any]) -> Table | None:
+    """The branches that took most time to read; None where the table by bytes has them all."""
+    return _table_or_none(metrics, "branches_by_time")
+
+
+def format_worker_health_table(metrics: Mapping[str, Any]) -> Table | None:
+    """Memory of the workers against their limits, and what they spilled; None where it is not known."""
+    return _table_or_none(metrics, "workers")
+
+
+def format_data_quality_table(metrics: Mapping[str, Any]) -> Table | None:
+    """How complete the records are, and what was not measured and why."""
+    return _table_or_none(metrics, "quality")
+
+
+def print_tables(metrics: Mapping[str, Any] | Run, console: Console | None = None) -> None:
     """All tables that have something to show, and the notes."""
-    from rich.console import Console as RichConsole
-
-    console = console or RichConsole()
-    for make in (
-        format_throughput_table,
-        format_event_processing_table,
-        format_resources_table,
-        format_timing_table,
-        format_fine_metrics_table,
-        format_chunk_metrics_table,
-    ):
-        table = make(metrics)
-        if table is not None:
-            console.print(table)
-    for note in metrics.get("notes", ()):
-        console.print(f"note: {note}", markup=False, highlight=False)
+    console = console or Console()
+    console.print(_text(Summary(metrics).draw(console.width, color=True)), soft_wrap=True)
 
 
-def _rows(metrics: Mapping[str, Any], groups: tuple[str, ...]) -> list[tuple[str, Any, str]]:
-    return [
-        (row["label"], metrics.get(row["key"]), row["unit"])
-        for group in groups
-        for row in catalogue()
-        if row["scope"] == "metrics" and row["group"] == group and row["type"] in ("integer", "real")
-    ]
+class SummaryTable(Table):
+    """A table of the summary. It is laid out for the width it is printed in, as the engine does it; one
+    that was changed is printed as any other table of rich."""
+
+    def __init__(self, summary: Summary, name: str) -> None:
+        (table,) = [table for table in summary.tables if table["id"] == name]
+        super().__init__(title=table["title"], caption=table["caption"])
+        for heading in table["columns"]:
+            self.add_column(heading)
+        for row in table["rows"]:
+            self.add_row(*map(Text, row))
+        self._summary = summary
+        self._name = name
+        self._as_made = self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.title, self.caption, self.row_count, len(self.columns), self.box, self.width
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._state() != self._as_made:
+            yield from super().__rich_console__(console, options)
+            return
+        text = _text(self._summary.draw(options.max_width, color=True, table=self._name))
+        text.no_wrap = True
+        text.overflow = "ignore"
+        yield text
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        if self._state() != self._as_made:
+            return super().__rich_measure__(console, options)
+        text = _text(self._summary.draw(options.max_width, table=self._name))
+        return Measurement.get(console, options, text).with_maximum(options.max_width)
 
 
-def _table_or_none(title: str, metrics: Mapping[str, Any], *groups: str) -> Table | None:
-    if all(value is None for _, value, _ in _rows(metrics, groups)):
-        return None
-    return _table(title, metrics, *groups)
+def _text(drawn: str) -> Text:
+    """What the engine drew, with its styles as rich knows them. Names in it are no markup."""
+    return Text.from_ansi(drawn.removesuffix("\n"))
 
 
-def _table(title: str, metrics: Mapping[str, Any], *groups: str) -> Table:
-    from rich.table import Table as RichTable
-
-    table = RichTable(title=title)
-    table.add_column("Metric")
-    table.add_column("Value", justify="right")
-    for label, value, unit in _rows(metrics, groups):
-        table.add_row(label, format_value(value, unit))
-    return table
+def _table_or_none(metrics: Mapping[str, Any], name: str) -> Table | None:
+    summary = Summary(metrics)
+    (table,) = [table for table in summary.tables if table["id"] == name]
+    return SummaryTable(summary, name) if table["has_content"] else None

@@ -1,0 +1,184 @@
+#include "budget.h"
+
+#include "errors.h"
+#include "values.h"
+
+#include "roast/budget.h"
+#include "roast/failures.h"
+
+#include <math.h>
+
+/* Adds key -> value, taking the reference to the value. */
+static int put(PyObject *dict, const char *key, PyObject *value) {
+    int result = value != NULL ? PyDict_SetItemString(dict, key, value) : -1;
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *number(double value) {
+    return isnan(value) ? Py_NewRef(Py_None) : PyFloat_FromDouble(value);
+}
+
+/* ---- the budget ---- */
+
+static PyObject *parts_of(const roast_budget_row *row) {
+    PyObject *parts = PyDict_New();
+    for (int part = 0; parts != NULL && part < ROAST_PART_COUNT; part++)
+        if (!isnan(row->parts[part]) && put(parts, roast_budget_part_name((roast_budget_part)part),
+                                            PyFloat_FromDouble(row->parts[part])) != 0)
+            Py_CLEAR(parts);
+    return parts;
+}
+
+static PyObject *row_dict(const roast_budget_row *row) {
+    PyObject *dict = PyDict_New();
+    if (dict != NULL &&
+        (put(dict, "available_core_seconds", PyFloat_FromDouble(row->available)) != 0 ||
+         put(dict, "parts", parts_of(row)) != 0 ||
+         put(dict, "compute_offcpu",
+             Py_BuildValue("{s:N,s:N,s:N}", "io_wait", number(row->offcpu_io), "runqueue",
+                           number(row->offcpu_runqueue), "rest", number(row->offcpu_rest))) != 0))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+/* What the run would have been shorter by without its idle time, a part each. */
+static PyObject *savings_of(const roast_budget *budget) {
+    PyObject *savings = PyDict_New();
+    for (int part = ROAST_PART_idle_ramp_up; savings != NULL && part <= ROAST_PART_idle_tail;
+         part++)
+        if (put(savings, roast_budget_part_name((roast_budget_part)part),
+                PyFloat_FromDouble(roast_budget_saving(budget, (roast_budget_part)part))) != 0)
+            Py_CLEAR(savings);
+    return savings;
+}
+
+static PyObject *whole_dict(const roast_budget *budget) {
+    PyObject *dict = row_dict(roast_budget_total(budget));
+    if (dict != NULL &&
+        (put(dict, "saved_wall_seconds", savings_of(budget)) != 0 ||
+         put(dict, "from_attempts", PyBool_FromLong(roast_budget_has_attempts(budget))) != 0))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *split_dict(const roast_budget *budget, roast_budget_split split) {
+    uint32_t count;
+    const roast_budget_row *rows = roast_budget_rows(budget, split, &count);
+    PyObject *dict = PyDict_New();
+    for (uint32_t i = 0; dict != NULL && i < count; i++) {
+        PyObject *name = ext_text(rows[i].name), *row = row_dict(&rows[i]);
+        if (name == NULL || row == NULL || PyDict_SetItem(dict, name, row) != 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(name);
+        Py_XDECREF(row);
+    }
+    return dict;
+}
+
+/* ROAST_SPLIT_COUNT: not split at all. -1 with an exception set. */
+static int split_of(PyObject *by) {
+    if (by == NULL || by == Py_None)
+        return ROAST_SPLIT_COUNT;
+    for (int split = 0; PyUnicode_Check(by) && split < ROAST_SPLIT_COUNT; split++)
+        if (PyUnicode_CompareWithASCIIString(
+                by, roast_budget_split_name((roast_budget_split)split)) == 0)
+            return split;
+    PyErr_Format(PyExc_ValueError, "by: 'dataset', 'worker', 'host' or 'file', not %R", by);
+    return -1;
+}
+
+PyObject *ext_budget_dict(const roast_run *run, PyObject *by) {
+    roast_budget *budget = NULL;
+    roast_error err;
+    int split = split_of(by);
+    if (split < 0)
+        return NULL;
+    roast_status status = roast_budget_compute(run, &budget, &err);
+    if (status == ROAST_ENOTFOUND)
+        Py_RETURN_NONE;
+    if (status != ROAST_OK)
+        return ext_raise(&err);
+    PyObject *dict = split == ROAST_SPLIT_COUNT ? whole_dict(budget)
+                                                : split_dict(budget, (roast_budget_split)split);
+    roast_budget_free(budget);
+    return dict;
+}
+
+/* ---- failures ---- */
+
+static PyObject *tasks_of(const roast_lost_workers *lost, uint32_t index) {
+    PyObject *list = PyList_New(0);
+    roast_str key;
+    for (uint32_t i = 0;
+         list != NULL && (key = roast_lost_workers_task(lost, index, i)).data != NULL; i++) {
+        PyObject *text = ext_text(key);
+        if (text == NULL || PyList_Append(list, text) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+static PyObject *lost_worker_dict(const roast_lost_workers *lost, uint32_t index) {
+    roast_lost_worker worker = roast_lost_workers_at(lost, index);
+    char cause[256];
+    roast_lost_worker_cause(&worker, cause, sizeof cause);
+    return Py_BuildValue("{s:N,s:d,s:N,s:N,s:N,s:I,s:s}", "worker", ext_text(worker.worker), "when",
+                         (double)worker.departure.when.ns / 1e9, "expected",
+                         PyBool_FromLong(worker.departure.expected), "running",
+                         tasks_of(lost, index), "memory_fraction", number(worker.memory_fraction),
+                         "lost_results", worker.departure.lost_results, "cause", cause);
+}
+
+PyObject *ext_lost_workers(const roast_run *run) {
+    roast_lost_workers *lost = NULL;
+    roast_error err;
+    if (roast_lost_workers_find(run, &lost, &err) != ROAST_OK)
+        return ext_raise(&err);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < roast_lost_workers_count(lost); i++) {
+        PyObject *worker = lost_worker_dict(lost, i);
+        if (worker == NULL || PyList_Append(list, worker) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(worker);
+    }
+    roast_lost_workers_free(lost);
+    return list;
+}
+
+static PyObject *piece_tuple(const roast_piece *piece) {
+    PyObject *start = piece->start >= 0 ? PyLong_FromLongLong(piece->start) : Py_NewRef(Py_None);
+    PyObject *stop = piece->stop >= 0 ? PyLong_FromLongLong(piece->stop) : Py_NewRef(Py_None);
+    return Py_BuildValue("(NNNNN)", ext_text(piece->dataset), ext_text(piece->file),
+                         ext_text(piece->treename), start, stop);
+}
+
+PyObject *ext_failed_pieces(const roast_run *run) {
+    roast_failed_pieces *pieces = NULL;
+    roast_error err;
+    if (roast_failed_pieces_find(run, &pieces, &err) != ROAST_OK)
+        return ext_raise(&err);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < roast_failed_pieces_count(pieces); i++) {
+        roast_piece piece = roast_failed_pieces_at(pieces, i);
+        PyObject *tuple = piece_tuple(&piece);
+        if (tuple == NULL || PyList_Append(list, tuple) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(tuple);
+    }
+    roast_failed_pieces_free(pieces);
+    return list;
+}
+
+PyObject *ext_parse_work_item(PyObject *module, PyObject *text) {
+    Py_ssize_t len;
+    roast_piece piece;
+    (void)module;
+    const char *data = PyUnicode_AsUTF8AndSize(text, &len);
+    if (data == NULL)
+        return NULL;
+    if (!roast_piece_parse((roast_str){data, (size_t)len}, &piece))
+        Py_RETURN_NONE;
+    return piece_tuple(&piece);
+}

@@ -1,0 +1,162 @@
+"""Measurements on disk.
+
+A measurement is a directory; the engine writes and reads it (docs/format/measurement.md). Here is decided
+what goes into it, and what users get back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from roastcoffea import _core
+from roastcoffea.aggregation.core import Metrics, MetricsAggregator
+from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.export import extras
+
+__all__ = ["SavedMeasurement", "load_measurement", "measurement_path", "read_measurement", "save_measurement"]
+
+_REPORT = {
+    "entries": "total_events",
+    "bytesread": "total_bytes_read",
+    "processtime": "total_cpu_time",
+    "chunks": "num_chunks",
+}
+
+
+def save_measurement(
+    metrics: Mapping[str, Any],
+    t0: float,
+    t1: float,
+    output_dir: str | os.PathLike[str],
+    measurement_name: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = True,
+) -> Path:
+    """Saves metrics with all that is behind them as ``output_dir/measurement_name``.
+
+    Without a name it is the date and time. A measurement of that name is replaced, all of it or not at
+    all; with ``overwrite=False`` it is a FileExistsError. A directory that is no measurement is never
+    touched.
+    """
+    path = measurement_path(output_dir, measurement_name, t0)
+    run = _run_of(metrics, t0, t1)
+    _core.save_measurement(
+        run, path, overwrite=overwrite, config=config_json(config), extras=extras_of(metrics, run, t0, t1)
+    )
+    return path
+
+
+def load_measurement(path: str | os.PathLike[str]) -> tuple[dict[str, Any], float, float]:
+    """``(metrics, t0, t1)`` of a measurement of ours or of roastcoffea 0.1.x."""
+    measurement = read_measurement(path)
+    return measurement.metrics, measurement.t_start, measurement.t_end
+
+
+class SavedMeasurement:
+    """What was read from disk."""
+
+    def __init__(
+        self, run: _core.Run, metrics: Metrics, times: tuple[float, float], config: Any, state: str
+    ) -> None:
+        self.run = run
+        self.metrics = metrics
+        self.t_start, self.t_end = times
+        self.config = config
+        self.state = state
+
+
+def read_measurement(path: str | os.PathLike[str]) -> SavedMeasurement:
+    """All of a measurement."""
+    if _core.measurement_kind(path) == "legacy":
+        return _read_legacy(path)
+    run, parts, state = _core.load_measurement(path)
+    metrics = _metrics_of(run)
+    times = run.t_start or 0.0, run.t_end or 0.0
+    if "extras" in parts:
+        more = extras.load(parts["extras"])
+        for name in more["absent"]:
+            metrics.pop(name, None)
+        metrics.update(more["metrics"])
+        times = tuple(more["times"])
+    config = json.loads(parts["config.json"]) if "config.json" in parts else None
+    return SavedMeasurement(run, metrics, times, config, state)
+
+
+def _read_legacy(path: str | os.PathLike[str]) -> SavedMeasurement:
+    run, metrics, config, times = _core.load_legacy(path)
+    return SavedMeasurement(run, Metrics(metrics), times, config, "finished")
+
+
+# ---- names ----
+
+def measurement_path(
+    output_dir: str | os.PathLike[str], name: str | None, t0: float | None = None
+) -> Path:
+    """Where a measurement of that name is; without one, a name that is free."""
+    folder = Path(output_dir)
+    if name is None:
+        return folder / _core.new_measurement_name(folder, time.time() if t0 is None else t0)
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"measurement_name: {name!r} is no name of a directory in {str(folder)!r}")
+    return folder / name
+
+
+def config_json(config: Mapping[str, Any] | None) -> bytes | None:
+    """The user's own configuration as it is kept."""
+    return None if config is None else json.dumps(config, indent=2, default=str).encode()
+
+
+# ---- what the run does not tell ----
+
+def extras_of(metrics: Mapping[str, Any], run: _core.Run, t0: float, t1: float) -> bytes | None:
+    """What loading the run alone would not bring back; None where there is nothing."""
+    known = _metrics_of(run)
+    more = {name: value for name, value in metrics.items() if not _is_known(name, value, known)}
+    absent = [name for name in known if name not in metrics]
+    if not more and not absent and (t0, t1) == (run.t_start, run.t_end):
+        return None
+    return extras.dump({"metrics": more, "absent": absent, "times": [t0, t1]})
+
+
+def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
+    # Made into the run as they are; looking into them would make objects of millions of samples.
+    if name == "tracking_data" and isinstance(value, TrackingData) and value.series is not None:
+        return True
+    if name == "raw_chunk_metrics" and isinstance(value, _core.ChunkLog):
+        return True
+    if name not in known:
+        return False
+    there = known[name]
+    return type(there) is type(value) and bool(there == value or (there != there and value != value))
+
+
+def _metrics_of(run: _core.Run) -> Metrics:
+    """The metrics of a run that is all that is known."""
+    spans = {key: value for key, value in run.spans.items() if key[0] != "preprocess"}
+    return MetricsAggregator("dask").metrics_of(run, run.series, spans, run.chunk_log, [])
+
+
+def _run_of(metrics: Mapping[str, Any], t0: float, t1: float) -> _core.Run:
+    """The run behind metrics: the one that they were computed from, or one made of what they hold."""
+    run = getattr(metrics, "run", None)
+    if isinstance(run, _core.Run):
+        return run
+    report = {name: metrics.get(key) for name, key in _REPORT.items() if metrics.get(key) is not None}
+    tracking = metrics.get("tracking_data")
+    return _core.Run(
+        report=report or None,
+        t_start=t0,
+        t_end=t1,
+        chunks=metrics.get("raw_chunk_metrics"),
+        series=getattr(tracking, "series", None) or tracking,
+        spans=metrics.get("raw_span_metrics"),
+        section_metrics=metrics.get("raw_section_metrics"),
+        notes=metrics.get("notes"),
+        replayed=metrics.get("replayed_chunks") or 0,
+    )

@@ -1,0 +1,74 @@
+"""Writes a measurement while the run goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from roastcoffea import _core
+from roastcoffea._core import ChunkLog, Run
+from roastcoffea.backends.base import AbstractMetricsBackend
+
+__all__ = ["LiveWriter"]
+
+# A client that is killed loses what it did not yet write: at most two seconds, the way here included.
+INTERVAL = 1.0
+
+
+class LiveWriter:
+    """A thread that fetches what is new from the backend and appends it to a measurement."""
+
+    def __init__(
+        self,
+        path: Path,
+        overwrite: bool,
+        backend: AbstractMetricsBackend,
+        meta: dict[str, str],
+        interval: float = INTERVAL,
+    ) -> None:
+        self.path = path
+        self.failure: str | None = None
+        self.meta = meta
+        self._backend = backend
+        self._interval = interval
+        self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
+        self._start = time.time()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
+
+    def start(self) -> None:
+        self._start = time.time()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread; what is new since the last look comes with the whole run."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def abandon(self) -> None:
+        """Leaves nothing behind."""
+        self.stop()
+        self._measurement.abandon()
+
+    def finish(self, run: Run, config: bytes | None, extras: bytes | None) -> None:
+        """Puts the whole run in its place."""
+        self._measurement.finish(run, config=config, extras=extras)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval):
+            try:
+                self.append()
+            except Exception as error:
+                # The run goes on, and the next look may succeed; the whole run is written at the end.
+                self.failure = f"{type(error).__name__}: {error}"
+
+    def append(self) -> None:
+        logs, series = self._backend.news()
+        chunks = ChunkLog()
+        for data in logs:
+            chunks.merge_unique(ChunkLog.from_bytes(data))
+        self._measurement.append(
+            Run(t_start=self._start, t_end=time.time(), chunks=chunks, series=series, meta=self.meta)
+        )

@@ -1,0 +1,21 @@
+"""Bokeh, as far as it is used, and without its types: they differ from version to version."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TypeAlias
+
+__all__ = ["Document", "Plot", "Resources", "figure", "models", "value"]
+
+Plot: TypeAlias = Any
+
+try:
+    models: Any = import_module("bokeh.models")
+    figure: Any = import_module("bokeh.plotting").figure
+    value: Any = import_module("bokeh.core.properties").value
+    Document: Any = import_module("bokeh.document").Document
+    Resources: Any = import_module("bokeh.resources").Resources
+except ImportError as error:
+    raise ImportError(
+        "the report needs Bokeh, which cannot be imported here: install it with `python -m pip install bokeh`"
+    ) from error

@@ -1,0 +1,64 @@
+"""Where every core-second went, as a bar of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from roastcoffea._core import format_value
+from roastcoffea.report._data import Source
+from roastcoffea.report._markup import text
+
+__all__ = ["budget"]
+
+# In the order of a task's life, then what is none of it: key, label, colour.
+PARTS = (
+    ("before_process", "Before process()", "#E69F00"),
+    ("read", "Read", "#56B4E9"),
+    ("compute_cpu", "Compute, on the CPU", "#009E73"),
+    ("compute_offcpu", "Compute, off the CPU", "#8fd0bb"),
+    ("after_process", "After process()", "#F0E442"),
+    ("reduction", "Reduction", "#0072B2"),
+    ("other_tasks", "Other tasks", "#7fa8c9"),
+    ("worker_overhead", "Worker overhead", "#CC79A7"),
+    ("lost", "Lost", "#D55E00"),
+    ("idle_ramp_up", "Idle: ramp-up", "#737373"),
+    ("idle_starved", "Idle: starved", "#949494"),
+    ("idle_between", "Idle: between tasks", "#b5b5b5"),
+    ("idle_tail", "Idle: tail", "#d1d1d1"),
+    ("unaccounted", "Unaccounted", "var(--unaccounted)"),
+)
+# Below this a part would be shown as 0.0 %.
+LEAST_SHARE = 0.0005
+
+
+def budget(source: Source) -> str:
+    """The bar and its legend; empty where there is no budget."""
+    found = source.ask("budget") or source.metrics.get("budget")
+    if not isinstance(found, Mapping) or not isinstance(found.get("parts"), Mapping):
+        return ""
+    available, given = found.get("available_core_seconds"), found["parts"]
+    if not available or not any(given.values()):
+        return ""
+    known = {key for key, _, _ in PARTS}
+    others = [(key, key.replace("_", " ").capitalize(), "#8c8c8c") for key in given if key not in known]
+    parts = [(label, color, given[key]) for key, label, color in (*PARTS, *others)
+             if abs(given.get(key) or 0) >= LEAST_SHARE * available]
+    bar = "".join(_segment(label, color, value, available) for label, color, value in parts if value > 0)
+    keys = "".join(_key(label, color, value, available) for label, color, value in parts)
+    return (f'<p>{text(format_value(available, "s"))} of core time were there; the parts add up to it.</p>'
+            f'<div class="bar" role="img" aria-label="core-second budget">{bar}</div><ul class="keys budget">{keys}</ul>')
+
+
+def _share(value: float, available: float) -> str:
+    return f"{100 * value / available:.1f} %"
+
+
+def _segment(label: str, color: str, value: float, available: float) -> str:
+    title = f"{label}: {format_value(value, 's')}, {_share(value, available)}"
+    return f'<span style="flex-grow:{value / available:.6f};background:{color}" title="{text(title)}"></span>'
+
+
+def _key(label: str, color: str, value: Any, available: float) -> str:
+    return (f'<li><i style="background:{color}"></i>{text(label)} '
+            f"<b>{text(_share(value, available))}</b> <small>{text(format_value(value, 's'))}</small></li>")

@@ -1,0 +1,68 @@
+"""What the report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from roastcoffea import _core
+
+__all__ = ["Results", "Source"]
+
+
+class Results(Protocol):
+    """A collector whose run has ended, or a run from disk."""
+
+    @property
+    def metrics(self) -> dict[str, Any] | None: ...
+
+    @property
+    def run(self) -> _core.Run | None: ...
+
+
+class Source:
+    """A run and its parts, each of them looked up once."""
+
+    def __init__(self, results: Results) -> None:
+        if results.run is None or results.metrics is None:
+            raise RuntimeError(
+                "there is nothing to report yet: a run can be reported when its `with` block has ended"
+            )
+        self.results = results
+        self.run = results.run
+        self.metrics: Mapping[str, Any] = results.metrics
+        self.chunks = self.run.chunks
+        self.summary = _core.Summary(self.run)
+        self.tables = {table["id"]: table for table in self.summary.tables if table["has_content"]}
+
+    @property
+    def start(self) -> float | None:
+        """When the run began, in seconds since 1970."""
+        return self.run.t_start
+
+    @property
+    def when(self) -> str:
+        """The same in words; empty where it is not known."""
+        start = self.start
+        # A run of which only the length is known begins at 0.
+        if not start:
+            return ""
+        return datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+    @property
+    def tracking(self) -> Any:
+        """The samples of the workers; None where there are none."""
+        return self.run.series if self.run.series is not None else self.metrics.get("tracking_data")
+
+    @property
+    def notes(self) -> list[str]:
+        return self.summary.notes
+
+    def ask(self, name: str) -> Any:
+        """What a method of the results or of the run says; None where neither has it, or it knows nothing."""
+        for owner in (self.results, self.run):
+            method = getattr(owner, name, None)
+            if callable(method):
+                return method()
+        return None

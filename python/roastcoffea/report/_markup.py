@@ -1,0 +1,126 @@
+"""HTML from texts and numbers. Whatever comes in is text: only this module and the page write markup."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from roastcoffea._core import format_value
+
+__all__ = ["Column", "Row", "facts", "json_script", "name", "number", "split_value", "table", "text"]
+
+# Characters that a browser would not show, or that would turn the direction of what follows.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def text(value: object) -> str:
+    """Any text as it is shown; characters that cannot be seen as their numbers."""
+    seen = _UNSEEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", str(value))
+    return html.escape(seen, quote=True)
+
+
+def name(value: object) -> str:
+    """A name that came from outside: its direction of writing does not reach what stands beside it."""
+    return f"<bdi>{text(value)}</bdi>"
+
+
+def json_script(identity: str, value: Any) -> str:
+    """Data for a script; nothing in it can end the element it stands in."""
+    data = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for unsafe in "<>&":
+        data = data.replace(unsafe, f"\\u{ord(unsafe):04x}")
+    return f'<script type="application/json" id="{text(identity)}">{data}</script>'
+
+
+def split_value(shown: str) -> tuple[str, str, str]:
+    """"1.52 Gbps over wall time" as its number, its unit and the words behind it."""
+    found = re.fullmatch(r"([-+0-9.,e]+)(?: ?([^\s\d]\S*))?(.*)", shown)
+    if found is None:
+        return shown, "", ""
+    return found[1], found[2] or "", found[3].strip()
+
+
+# ---- tables ----
+
+# Up to so many letters a name stays on one line.
+SHORT_NAME = 32
+
+
+class Column(NamedTuple):
+    """A heading, and the unit of the numbers below it; no unit: names."""
+
+    heading: str
+    unit: str | None = None
+    hint: str = ""
+
+
+class Row(NamedTuple):
+    """Names as str, numbers as float or int, None for what was not measured."""
+
+    cells: Sequence[Any]
+
+
+def number(value: float | int | None, unit: str) -> str:
+    """A number as people read it."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if unit == "1" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return format_value(value, unit)
+
+
+def _cell(value: Any, column: Column) -> str:
+    if column.unit is None:
+        kind = "name" if value is not None and len(str(value)) > SHORT_NAME else "name short"
+        return f'<td class="{kind}">{name(value) if value is not None else "-"}</td>'
+    shown = number(value, column.unit)
+    key = "" if shown == "-" else f' data-v="{float(value)!r}"'
+    return f"<td{key}>{text(shown)}</td>"
+
+
+def _used(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
+    """Columns of which at least one row has something."""
+    return [
+        place
+        for place, column in enumerate(columns)
+        if column.unit is None or any(number(row.cells[place], column.unit) != "-" for row in rows)
+    ]
+
+
+def table(
+    identity: str, columns: Sequence[Column], rows: Sequence[Row], rest: Row | None = None, first: int = 1
+) -> str:
+    """A table that is sorted by a click on a heading; `rest` stays below. `first`: the column by which the
+    rows come sorted already."""
+    used = _used(columns, [*rows, rest] if rest is not None else rows)
+    head = "".join(_heading(columns[place], place == first) for place in used)
+    body = "".join(_row([row.cells[place] for place in used], [columns[place] for place in used]) for row in rows)
+    foot = ""
+    if rest is not None:
+        cells = _row([rest.cells[place] for place in used], [columns[place] for place in used])
+        foot = f"<tfoot>{cells}</tfoot>"
+    return (
+        f'<div class="scroll" tabindex="0"><table class="sortable" id="{text(identity)}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody>{foot}</table></div>"
+    )
+
+
+def _heading(column: Column, sorted_by: bool) -> str:
+    kind = ' class="name"' if column.unit is None else ""
+    hint = f' title="{text(column.hint)}"' if column.hint else ""
+    order = ' aria-sort="descending"' if sorted_by else ""
+    return f'<th scope="col"{kind}{hint}{order}><button type="button">{text(column.heading)}</button></th>'
+
+
+def _row(cells: Sequence[Any], columns: Sequence[Column]) -> str:
+    return f"<tr>{''.join(_cell(value, column) for value, column in zip(cells, columns))}</tr>"
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> str:
+    """Labels and what belongs to them."""
+    body = "".join(f"<dt>{text(label)}</dt><dd>{name(value)}</dd>" for label, value in rows)
+    return f"<dl>{body}</dl>"

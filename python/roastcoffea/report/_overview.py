@@ -1,0 +1,73 @@
+"""The parts of the summary: tiles of the challenge, tables of facts, where the run comes from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from roastcoffea.report._data import Source
+from roastcoffea.report._markup import facts, name, split_value, text
+
+if TYPE_CHECKING:
+    from roastcoffea._core import _SummaryTable
+
+__all__ = ["cards", "provenance", "quality", "tiles"]
+
+_FACTS = ["Metric", "Value"]
+
+
+def tiles(source: Source) -> str:
+    """The challenge card: a tile a figure."""
+    table = source.tables.get("challenge")
+    if table is None:
+        return ""
+    return f'<div class="tiles">{"".join(_tile(label, value) for label, value in table["rows"])}</div>'
+
+
+def _tile(label: str, value: str) -> str:
+    number, unit, words = split_value(value)
+    small = f" <small>{text(unit)}</small>" if unit else ""
+    behind = f'<span class="words">{text(words)}</span>' if words else ""
+    return f'<div class="tile"><span class="label">{text(label)}</span><span class="value">{text(number)}{small}</span>{behind}</div>'
+
+
+def _is_facts(table: _SummaryTable) -> bool:
+    return table["columns"] == _FACTS and table["id"] not in ("challenge", "quality")
+
+
+def cards(source: Source) -> str:
+    """The tables of facts, side by side."""
+    made = "".join(_card(table) for table in source.tables.values() if _is_facts(table))
+    return f'<div class="cards">{made}</div>' if made else ""
+
+
+def _card(table: _SummaryTable) -> str:
+    caption = f"<p>{text(table['caption'])}</p>" if table["caption"] else ""
+    return (f'<section class="card"><h3>{text(table["title"])}</h3>'
+            f"{facts((row[0], row[1]) for row in table['rows'])}{caption}</section>")
+
+
+def quality(source: Source) -> str:
+    """What could not be measured, and why."""
+    table = source.tables.get("quality")
+    told = facts((row[0], " ".join(row[1:])) for row in table["rows"]) if table is not None else ""
+    notes = "".join(f"<li>{name(note)}</li>" for note in source.notes)
+    return told + (f'<ul class="notes">{notes}</ul>' if notes else "")
+
+
+def provenance(source: Source) -> str:
+    """The texts that a run keeps about itself; calls of the Runner have their own lines."""
+    rows, calls = [], ""
+    for key, value in sorted(source.run.meta.items()):
+        if key == "calls":
+            calls = f"<details><summary>Calls of the Runner</summary><pre>{text(_pretty(value))}</pre></details>"
+        else:
+            rows.append((key.replace("_", " "), value))
+    return (facts(rows) if rows else "") + calls
+
+
+def _pretty(value: str) -> str:
+    try:
+        return json.dumps(json.loads(value), indent=2, ensure_ascii=False)
+    except ValueError:
+        return value

@@ -1,0 +1,85 @@
+"""What can be had of a run, whether it was just collected or comes from disk."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from roastcoffea._core import Run
+from roastcoffea.export.measurements import SavedMeasurement, read_measurement
+
+__all__ = ["Results", "SavedRun", "open_run"]
+
+
+class Results:
+    """The ways to look at a run; a derived class has ``metrics`` and ``run``."""
+
+    metrics: dict[str, Any] | None
+    run: Run | None
+
+    def _ready_metrics(self) -> dict[str, Any]:
+        if self.metrics is None:
+            raise RuntimeError(
+                "there is nothing to show yet: the summary is there when the `with` block has ended"
+            )
+        return self.metrics
+
+    def print_summary(self) -> None:
+        """Prints the tables of the metrics."""
+        from roastcoffea.export.reporter import print_tables
+
+        print_tables(self._ready_metrics())
+
+
+class SavedRun(Results):
+    """A measurement from disk."""
+
+    metrics: dict[str, Any]
+    run: Run
+
+    def __init__(self, measurement: SavedMeasurement) -> None:
+        self.metrics = measurement.metrics
+        self.run = measurement.run
+        self.t_start, self.t_end = measurement.t_start, measurement.t_end
+        self.config = measurement.config
+        self.state = measurement.state
+
+    def __repr__(self) -> str:
+        state = "" if self.state == "finished" else f", {self.state}"
+        return f"<SavedRun: {len(self.chunk_metrics)} chunks, {self.t_end - self.t_start:.1f} s{state}>"
+
+    @property
+    def chunk_metrics(self) -> list[Any]:
+        """The chunks of the run."""
+        chunks: list[Any] = self.metrics["raw_chunk_metrics"]
+        return chunks
+
+    @property
+    def tracking_data(self) -> Any:
+        """The samples of the workers."""
+        return self.metrics.get("tracking_data")
+
+    @property
+    def span_metrics(self) -> dict[Any, Any]:
+        """What Dask's spans measured."""
+        spans: dict[Any, Any] = self.metrics.get("raw_span_metrics") or {}
+        return spans
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """Where the run comes from."""
+        return self.run.meta
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be measured, and why."""
+        return self.run.notes
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Every metric under every name."""
+        return self.metrics
+
+
+def open_run(path: str | os.PathLike[str]) -> SavedRun:
+    """A measurement of ours or of roastcoffea 0.1.x, with all that a collector offers after its run."""
+    return SavedRun(read_measurement(path))

@@ -1,0 +1,1 @@
+"""Plots of a run, in matplotlib: see roastcoffea.visualization.plots."""

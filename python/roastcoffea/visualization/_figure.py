@@ -1,0 +1,142 @@
+"""Figures: how they are made, what they look like, where they go.
+
+A figure is a plain object that goes when nobody holds it any more: pyplot does not know it, so a
+loop over a thousand plots keeps none of them. It shows itself in a notebook (``_repr_png_``).
+
+There is one exception, for those who look at figures as they are made. Where pyplot is in use and
+its backend can show something (a window, a notebook's inline backend), a figure belongs to pyplot,
+so that it appears below the cell or with ``plt.show()``; but not in a script that is not
+interactive and saves it to a file, where nobody would ever close it.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise ImportError(
+        "plots need matplotlib, which cannot be imported here: install it with "
+        "`python -m pip install matplotlib`"
+    ) from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Colors", "PlotFigure", "finish", "new_figure", "save", "style_axes", "unshown"]
+
+Output = str | PathLike[str] | None
+Size = tuple[float, float]
+
+
+class Colors:
+    """Told apart by everyone: the palette of Okabe and Ito, and greys."""
+
+    blue = "#0072B2"
+    orange = "#E69F00"
+    green = "#009E73"
+    vermilion = "#D55E00"
+    purple = "#CC79A7"
+    sky = "#56B4E9"
+    yellow = "#F0E442"
+    ink = "#262626"
+    text = "#595959"
+    spine = "#8c8c8c"
+    grid = "#e6e6e6"
+    rest = "#b3b3b3"
+    series = (blue, vermilion, green, purple, orange, sky, ink, yellow)
+
+
+_CANNOT_SHOW = frozenset({"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"})
+_nothing_shown = 0
+
+
+class PlotFigure(Figure):
+    """A figure that a notebook can show though pyplot does not know it."""
+
+    def _repr_png_(self) -> bytes:
+        target = io.BytesIO()
+        self.savefig(target, format="png", dpi=self.dpi)
+        return target.getvalue()
+
+
+class unshown:
+    """Inside this context no figure belongs to pyplot."""
+
+    def __enter__(self) -> None:
+        global _nothing_shown
+        _nothing_shown += 1
+
+    def __exit__(self, *exc: object) -> None:
+        global _nothing_shown
+        _nothing_shown -= 1
+
+
+def _in_kernel() -> bool:
+    """A notebook: there somebody looks, though perhaps nobody has imported pyplot yet."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _shown(output_path: Output) -> bool:
+    if _nothing_shown or ("matplotlib.pyplot" not in sys.modules and not _in_kernel()):
+        return False
+    from matplotlib import pyplot
+
+    backend = pyplot.get_backend().lower()
+    return backend not in _CANNOT_SHOW and (output_path is None or pyplot.isinteractive())
+
+
+def new_figure(figsize: Size, output_path: Output) -> tuple[PlotFigure, Axes]:
+    """An empty figure with one pair of axes."""
+    figure: Any
+    if _shown(output_path):
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(FigureClass=PlotFigure, figsize=figsize, layout="constrained")
+    else:
+        figure = PlotFigure(figsize=figsize, layout="constrained")
+        FigureCanvasAgg(figure)
+    figure.set_facecolor("white")
+    axes = figure.add_subplot()
+    style_axes(axes)
+    return figure, axes
+
+
+def style_axes(axes: Axes, *, grid: str = "y") -> None:
+    """Thin lines, quiet colours; `grid` is the axis whose values are read off: "x", "y" or ""."""
+    axes.set_facecolor("white")
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_linewidth(0.6)
+        spine.set_color(Colors.spine)
+    axes.tick_params(width=0.6, length=3, color=Colors.spine, labelcolor=Colors.text, labelsize=9)
+    axes.xaxis.label.set(color=Colors.ink, fontsize=10)
+    axes.yaxis.label.set(color=Colors.ink, fontsize=10)
+    axes.set_axisbelow(True)
+    axes.grid(False)
+    if grid in ("x", "y"):
+        axes.grid(True, axis="x" if grid == "x" else "y", color=Colors.grid, linewidth=0.7)
+
+
+def save(figure: Figure, output_path: Output) -> None:
+    """To a file whose name says the format; its folder is made."""
+    if output_path is not None:
+        Path(output_path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(output_path, dpi=150)
+
+
+def finish(
+    figure: PlotFigure, axes: Axes, title: str, output_path: Output
+) -> tuple[PlotFigure, Axes]:
+    """The title, and the file if one is wanted."""
+    axes.set_title(title, fontsize=12, fontweight="bold", color=Colors.ink, pad=10)
+    save(figure, output_path)
+    return figure, axes

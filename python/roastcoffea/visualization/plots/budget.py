@@ -1,0 +1,153 @@
+"""Where every core-second went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from roastcoffea._core import format_value
+from roastcoffea.visualization._axes import bar_height, legend, note, shorten, time_scale
+from roastcoffea.visualization._data import Metrics, metrics_of
+from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure, style_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_core_second_budget"]
+
+# In the order of a task's life, then what is none of it: key, label, colour.
+PARTS = (
+    ("before_process", "Before process()", Colors.orange),
+    ("read", "Read", Colors.sky),
+    ("compute_cpu", "Compute, on the CPU", Colors.green),
+    ("compute_offcpu", "Compute, off the CPU", "#8fd0bb"),
+    ("after_process", "After process()", Colors.yellow),
+    ("reduction", "Reduction", Colors.blue),
+    ("other_tasks", "Other tasks", "#7fa8c9"),
+    ("worker_overhead", "Worker overhead", Colors.purple),
+    ("lost", "Lost", Colors.vermilion),
+    ("idle_ramp_up", "Idle: ramp-up", "#737373"),
+    ("idle_starved", "Idle: starved", "#949494"),
+    ("idle_between", "Idle: between tasks", "#b5b5b5"),
+    ("idle_tail", "Idle: tail", "#d1d1d1"),
+    ("unaccounted", "Unaccounted", "#f2f2f2"),
+)
+MOST_BARS = 25
+# A share below this has no room for its number.
+LEAST_TEXT = 0.045
+
+
+def plot_core_second_budget(
+    budget: Metrics,
+    output_path: Output = None,
+    figsize: Size = (12, 4),
+    title: str = "Core-Second Budget",
+) -> tuple[Figure, Axes]:
+    """The parts of the core-seconds that were there, as one stacked bar.
+
+    Of a budget by dataset, worker, host or file: one bar each.
+
+    `budget` is ``mc.budget()``, ``mc.budget(by=...)``, metrics that have one, or a run.
+    """
+    bars = _bars_of(budget)
+    shown = bars[:MOST_BARS]
+    figure, axes = new_figure((figsize[0], max(figsize[1], 1.6 + 0.34 * len(shown))), output_path)
+    style_axes(axes, grid="x")
+    largest = max(sum(value for value in parts.values() if value > 0) for _, parts in shown)
+    scale = time_scale(largest)
+    used = [part for part in PARTS if any(parts.get(part[0], 0) > 0 for _, parts in shown)]
+    left = [0.0] * len(shown)
+    for key, label, color in used:
+        widths = [max(parts.get(key, 0.0), 0.0) / scale.divisor for _, parts in shown]
+        axes.barh(
+            range(len(shown)),
+            widths,
+            left=left,
+            height=bar_height(len(shown)),
+            color=color,
+            edgecolor="#a6a6a6" if key == "unaccounted" else "white",
+            linewidth=0.5,
+            hatch="////" if key == "unaccounted" else "",
+            label=_label(label, key, shown),
+        )
+        for place, width in enumerate(widths):
+            share = width * scale.divisor / sum(v for v in shown[place][1].values() if v > 0)
+            if share >= LEAST_TEXT and width * scale.divisor >= LEAST_TEXT * largest:
+                axes.text(
+                    left[place] + width / 2,
+                    place,
+                    f"{share:.0%}",
+                    ha="center",
+                    va="center",
+                    fontsize=9,
+                    color=_ink_on(color),
+                )
+        left = [begin + width for begin, width in zip(left, widths)]
+    _finish_axes(axes, shown, scale.unit, largest / scale.divisor)
+    if len(bars) > len(shown):
+        note(axes, f"… and {len(bars) - len(shown):,} more")
+    legend(axes)
+    return finish(figure, axes, title, output_path)
+
+
+def _finish_axes(
+    axes: Axes, shown: list[tuple[str, dict[str, float]]], unit: str, largest: float
+) -> None:
+    axes.set_xlabel(
+        {"s": "Core-seconds", "min": "Core-minutes", "h": "Core-hours"}.get(
+            unit, f"Core-time ({unit})"
+        )
+    )
+    axes.set_yticks(range(len(shown)), [shorten(name) for name, _ in shown])
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_xlim(0, largest * 1.01 if largest > 0 else 1)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def _label(label: str, key: str, shown: list[tuple[str, dict[str, float]]]) -> str:
+    if len(shown) > 1:
+        return label
+    parts = shown[0][1]
+    share = parts[key] / sum(value for value in parts.values() if value > 0)
+    return f"{label}: {format_value(parts[key], 's')} ({share:.1%})"
+
+
+def _ink_on(color: str) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else Colors.ink
+
+
+def _bars_of(budget: Any) -> list[tuple[str, dict[str, float]]]:
+    make = getattr(budget, "budget", None)
+    found = make() if callable(make) else metrics_of(budget)
+    inner = found.get("budget", found) if isinstance(found, Mapping) else None
+    if not isinstance(inner, Mapping) or not inner:
+        raise ValueError(_MISSING)
+    if "parts" in inner:
+        inner = {"All cores": inner}
+    bars = [
+        (str(name), _parts_of(one))
+        for name, one in inner.items()
+        if isinstance(one, Mapping) and isinstance(one.get("parts"), Mapping)
+    ]
+    bars = [(name, parts) for name, parts in bars if any(value > 0 for value in parts.values())]
+    if not bars:
+        raise ValueError(_MISSING)
+    return sorted(bars, key=lambda bar: -sum(bar[1].values())) if len(bars) > 1 else bars
+
+
+def _parts_of(budget: Mapping[str, Any]) -> dict[str, float]:
+    known = {key for key, _, _ in PARTS}
+    parts = {key: float(value) for key, value in budget["parts"].items() if value is not None}
+    unknown = sum(value for key, value in parts.items() if key not in known)
+    if unknown:
+        parts["unaccounted"] = parts.get("unaccounted", 0.0) + unknown
+    return {key: value for key, value in parts.items() if key in known}
+
+
+_MISSING = (
+    "No budget available: it needs the workers' lives and the tasks of a run that was collected "
+    "with MetricsCollector(client, track_workers=True) and @track_metrics"
+)

@@ -1,0 +1,316 @@
+#include <math.h>
+
+#include "analyse/budget_internal.h"
+
+static const char *const part_names[][2] = {
+#define X(name, label) {#name, label},
+    ROAST_BUDGET_PARTS(X)
+#undef X
+};
+
+const char *roast_budget_part_name(roast_budget_part part) {
+    return (unsigned)part < ROAST_PART_COUNT ? part_names[part][0] : "unknown";
+}
+
+const char *roast_budget_part_label(roast_budget_part part) {
+    return (unsigned)part < ROAST_PART_COUNT ? part_names[part][1] : "unknown";
+}
+
+const char *roast_budget_split_name(roast_budget_split split) {
+    static const char *const names[] = {
+#define X(name) #name,
+        ROAST_BUDGET_SPLITS(X)
+#undef X
+    };
+    return (unsigned)split < ROAST_SPLIT_COUNT ? names[split] : "unknown";
+}
+
+/* ---- rows ---- */
+
+roast_status roast_budget_table_id(roast_budget_table *table, roast_str name, bool stays,
+                                   uint32_t *id) {
+    void *rows = table->rows;
+    /* Room for one more than there is: datasets and files get a row without a name at the end. */
+    ROAST_TRY(roast_array_reserve(&rows, &table->capacity, sizeof *table->rows,
+                                  (size_t)table->count + 2));
+    table->rows = rows;
+    ROAST_TRY(stays ? roast_names_id(&table->names, name, id)
+                    : roast_intern_add(&table->names.texts, name, id));
+    if (*id == table->count)
+        table->rows[table->count++] = (roast_budget_row){.available = 0};
+    return ROAST_OK;
+}
+
+unsigned roast_budget_rows_of(roast_budget_work *work, uint32_t worker,
+                              const roast_budget_clocks *chunk,
+                              roast_budget_row *rows[ROAST_BUDGET_ROWS]) {
+    roast_budget_table *tables = work->budget->tables;
+    unsigned count = 0;
+    rows[count++] = &work->budget->total;
+    rows[count++] = &tables[ROAST_BY_worker].rows[worker];
+    if (work->workers[worker].host != ROAST_NONE)
+        rows[count++] = &tables[ROAST_BY_host].rows[work->workers[worker].host];
+    if (chunk != NULL && chunk->dataset != ROAST_NONE)
+        rows[count++] = &tables[ROAST_BY_dataset].rows[chunk->dataset];
+    if (chunk != NULL && chunk->file != ROAST_NONE)
+        rows[count++] = &tables[ROAST_BY_file].rows[chunk->file];
+    return count;
+}
+
+void roast_budget_add(roast_budget_work *work, roast_budget_part part, double seconds,
+                      uint32_t worker, const roast_budget_clocks *chunk) {
+    roast_budget_row *rows[ROAST_BUDGET_ROWS] = {NULL};
+    unsigned count = roast_budget_rows_of(work, worker, chunk, rows);
+    for (unsigned i = 0; i < count; i++)
+        rows[i]->parts[part] += seconds;
+}
+
+static double sum_of_parts(const roast_budget_row *row) {
+    double sum = 0;
+    for (int part = 0; part < ROAST_PART_COUNT; part++)
+        sum += row->parts[part];
+    return sum;
+}
+
+/* ---- what is available ---- */
+
+static void add_available(roast_budget_work *work) {
+    for (size_t i = 0; i < work->life_count; i++) {
+        const roast_budget_life *life = &work->lives[i];
+        roast_budget_row *rows[ROAST_BUDGET_ROWS] = {NULL};
+        unsigned count = roast_budget_rows_of(work, life->worker, NULL, rows);
+        for (unsigned row = 0; row < count; row++)
+            rows[row]->available += (double)life->threads * (double)(life->to - life->from) / 1e6;
+        if (work->workers[life->worker].host == ROAST_NONE)
+            work->unhosted = true;
+    }
+}
+
+/* ---- what the spans know ---- */
+
+typedef struct span_seconds {
+    double processing_cpu, processing, reduction, other;
+} span_seconds;
+
+static bool span_is(const roast_span_value *span, const char *context, const char *activity) {
+    return roast_str_equal(span->context, roast_str_of(context)) &&
+           roast_str_equal(span->activity, roast_str_of(activity)) &&
+           roast_str_equal(span->unit, roast_str_of("seconds"));
+}
+
+static span_seconds sum_spans(const roast_run *run) {
+    span_seconds sums = {0, 0, 0, 0};
+    roast_str processor = roast_run_processor(run);
+    for (uint32_t i = 0; i < roast_run_span_count(run); i++) {
+        roast_span_value span = roast_run_span(run, i);
+        bool cpu = span_is(&span, "execute", "thread-cpu");
+        if (!cpu && !span_is(&span, "execute", "thread-noncpu"))
+            continue;
+        if (processor.data == NULL || roast_str_equal(span.prefix, processor)) {
+            sums.processing += span.value;
+            sums.processing_cpu += cpu ? span.value : 0;
+        } else if (roast_str_equal(span.prefix, roast_str_of("reduce"))) {
+            sums.reduction += span.value;
+        } else {
+            sums.other += span.value;
+        }
+    }
+    return sums;
+}
+
+/* Without attempts the spans tell how long other tasks took, but not when nor where: it is taken from
+ * the idle time of all workers alike. */
+static void use_spans(roast_budget_work *work, const span_seconds *spans) {
+    roast_budget_table *workers = &work->budget->tables[ROAST_BY_worker];
+    double idle = 0, others = spans->reduction + spans->other;
+    for (int part = ROAST_PART_idle_ramp_up; part <= ROAST_PART_idle_tail; part++)
+        idle += work->budget->total.parts[part];
+    if (work->budget->has_attempts || !(others > 0) || !(idle > 0))
+        return;
+    double taken = others < idle ? others / idle : 1, reduction = spans->reduction / others;
+    for (uint32_t worker = 0; worker < workers->count; worker++) {
+        for (int part = ROAST_PART_idle_ramp_up; part <= ROAST_PART_idle_tail; part++) {
+            double seconds = workers->rows[worker].parts[part] * taken;
+            roast_budget_add(work, (roast_budget_part)part, -seconds, worker, NULL);
+            roast_budget_add(work, ROAST_PART_reduction, seconds * reduction, worker, NULL);
+            roast_budget_add(work, ROAST_PART_other_tasks, seconds * (1 - reduction), worker, NULL);
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+static void finish_row(roast_budget_row *row) {
+    double off = row->parts[ROAST_PART_compute_offcpu];
+    row->offcpu_rest = off - (isnan(row->offcpu_io) ? 0 : row->offcpu_io) -
+                       (isnan(row->offcpu_runqueue) ? 0 : row->offcpu_runqueue);
+    if (row->offcpu_rest < 0)
+        row->offcpu_rest = 0; /* differences of rounding */
+}
+
+/* What is left, but for differences of rounding. */
+static void find_unaccounted(roast_budget_row *row) {
+    double left = row->available - sum_of_parts(row);
+    row->parts[ROAST_PART_unaccounted] = fabs(left) > 1e-9 * row->available ? left : 0;
+}
+
+static void finish_places(roast_budget_table *table) {
+    for (uint32_t i = 0; i < table->count; i++) {
+        roast_budget_row *row = &table->rows[i];
+        row->name = roast_names_get(&table->names, i);
+        find_unaccounted(row);
+        finish_row(row);
+    }
+}
+
+/* What is in none of the rows gets a row without a name, so that they add up to the total. */
+static roast_status add_rest(roast_budget_table *table, const roast_budget_row *total) {
+    roast_budget_row rest = *total;
+    void *rows = table->rows;
+    ROAST_TRY(roast_array_reserve(&rows, &table->capacity, sizeof *table->rows,
+                                  (size_t)table->count + 1));
+    table->rows = rows;
+    for (uint32_t i = 0; i < table->count; i++) {
+        const roast_budget_row *row = &table->rows[i];
+        rest.available -= row->available;
+        rest.offcpu_io -= row->offcpu_io;
+        rest.offcpu_runqueue -= row->offcpu_runqueue;
+        for (int part = 0; part < ROAST_PART_COUNT; part++)
+            rest.parts[part] -= row->parts[part];
+    }
+    finish_row(&rest);
+    table->rows[table->count++] = rest;
+    return ROAST_OK;
+}
+
+/* A dataset or a file has no threads of its own: what is available to it is what it used. The rest,
+ * idle time above all, belongs to none of them. */
+static roast_status finish_data(roast_budget_table *table, const roast_budget_row *total) {
+    for (uint32_t i = 0; i < table->count; i++) {
+        roast_budget_row *row = &table->rows[i];
+        row->name = roast_names_get(&table->names, i);
+        row->available = sum_of_parts(row);
+        finish_row(row);
+    }
+    return add_rest(table, total);
+}
+
+/* What nobody could tell is not 0. */
+static void forget_unknown(roast_budget *budget, bool has_spans) {
+    for (int split = -1; split < ROAST_SPLIT_COUNT; split++) {
+        uint32_t count = split < 0 ? 1 : budget->tables[split].count;
+        for (uint32_t i = 0; i < count; i++) {
+            double *parts = split < 0 ? budget->total.parts : budget->tables[split].rows[i].parts;
+            parts[ROAST_PART_after_process] = parts[ROAST_PART_worker_overhead] = NAN;
+            if (!has_spans)
+                parts[ROAST_PART_reduction] = parts[ROAST_PART_other_tasks] = NAN;
+        }
+    }
+}
+
+static roast_status finish(roast_budget *budget, bool unhosted) {
+    find_unaccounted(&budget->total);
+    finish_row(&budget->total);
+    finish_places(&budget->tables[ROAST_BY_worker]);
+    finish_places(&budget->tables[ROAST_BY_host]);
+    if (unhosted)
+        ROAST_TRY(add_rest(&budget->tables[ROAST_BY_host], &budget->total));
+    ROAST_TRY(finish_data(&budget->tables[ROAST_BY_dataset], &budget->total));
+    return finish_data(&budget->tables[ROAST_BY_file], &budget->total);
+}
+
+/* ---- all ---- */
+
+static roast_status compute(roast_budget_work *work) {
+    span_seconds spans = sum_spans(work->run);
+    work->has_spans = spans.processing > 0 || spans.reduction > 0 || spans.other > 0;
+    work->cpu_share = spans.processing > 0 ? spans.processing_cpu / spans.processing : NAN;
+    ROAST_TRY(roast_budget_find_workers(work));
+    if (work->life_count == 0)
+        return ROAST_ENOTFOUND;
+    add_available(work);
+    ROAST_TRY(roast_budget_find_chunks(work));
+    ROAST_TRY(roast_budget_find_tasks(work));
+    ROAST_TRY(roast_budget_sweep(work));
+    use_spans(work, &spans);
+    ROAST_TRY(finish(work->budget, work->unhosted));
+    if (!work->budget->has_attempts)
+        forget_unknown(work->budget, work->has_spans);
+    return ROAST_OK;
+}
+
+static void reset(roast_budget_work *work) {
+    roast_free(work->workers);
+    roast_free(work->lives);
+    roast_free(work->tasks);
+    roast_free(work->chunks);
+    roast_free(work->slots);
+    roast_free(work->queue);
+}
+
+roast_status roast_budget_compute(const roast_run *run, roast_budget **out, roast_error *err) {
+    const char *where = "budget";
+    roast_run_clock clock = roast_run_get_clock(run);
+    /* Microseconds since 1970 that fit with room to spare. */
+    if (!clock.have || !(clock.end > clock.start) || !(fabs(clock.start) < 1e12) ||
+        !(fabs(clock.end) < 1e12))
+        return roast_error_set(err, ROAST_ENOTFOUND, where, -1,
+                               "the start and the end of the run are not known");
+    roast_budget *budget = roast_alloc_zero(sizeof *budget);
+    if (budget == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, where, -1, "no memory for the budget");
+    budget->wall = clock.end - clock.start;
+    roast_budget_work work = {.run = run,
+                              .budget = budget,
+                              .from = (int64_t)(clock.start * 1e6),
+                              .to = (int64_t)(clock.end * 1e6)};
+    roast_status status = compute(&work);
+    reset(&work);
+    if (status == ROAST_OK) {
+        *out = budget;
+        return ROAST_OK;
+    }
+    roast_budget_free(budget);
+    if (status == ROAST_ENOTFOUND)
+        return roast_error_set(err, status, where, -1,
+                               "what was available is not known: no worker was followed during "
+                               "the run");
+    return roast_error_set(err, status, where, -1, "the budget cannot be made: %s",
+                           roast_status_text(status));
+}
+
+void roast_budget_free(roast_budget *budget) {
+    if (budget == NULL)
+        return;
+    for (int i = 0; i < ROAST_SPLIT_COUNT; i++) {
+        roast_names_reset(&budget->tables[i].names);
+        roast_free(budget->tables[i].rows);
+    }
+    roast_free(budget);
+}
+
+/* ---- access ---- */
+
+const roast_budget_row *roast_budget_total(const roast_budget *budget) {
+    return &budget->total;
+}
+
+const roast_budget_row *roast_budget_rows(const roast_budget *budget, roast_budget_split split,
+                                          uint32_t *count) {
+    if ((unsigned)split >= ROAST_SPLIT_COUNT) {
+        *count = 0;
+        return NULL;
+    }
+    *count = budget->tables[split].count;
+    return budget->tables[split].rows;
+}
+
+double roast_budget_saving(const roast_budget *budget, roast_budget_part part) {
+    if ((unsigned)part >= ROAST_PART_COUNT || !(budget->total.available > 0))
+        return 0;
+    return budget->total.parts[part] * budget->wall / budget->total.available;
+}
+
+bool roast_budget_has_attempts(const roast_budget *budget) {
+    return budget->has_attempts;
+}

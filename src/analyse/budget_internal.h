@@ -1,0 +1,127 @@
+/* The steps to a budget; shared by the files of this module. Times are microseconds since 1970. */
+#ifndef ROAST_ANALYSE_BUDGET_INTERNAL_H
+#define ROAST_ANALYSE_BUDGET_INTERNAL_H
+
+#include "base/intern.h"
+#include "metrics/names.h"
+#include "roast/budget.h"
+
+#define ROAST_NONE UINT32_MAX
+
+/* ---- workers ---- */
+/* A stretch of time in which a worker was there. */
+typedef struct roast_budget_life {
+    uint32_t worker;
+    int64_t from, to;
+    int32_t threads;
+} roast_budget_life;
+
+typedef struct roast_budget_worker {
+    uint32_t host;              /* number of the host, or ROAST_NONE */
+    int64_t first_sent;         /* of its first task, or INT64_MAX */
+    uint32_t first_life, lives; /* in `lives` */
+    uint64_t first_task, tasks; /* in `tasks` */
+} roast_budget_worker;
+
+/* ---- tasks ---- */
+typedef enum roast_task_use {
+    ROAST_USE_PROCESSING,
+    ROAST_USE_REDUCTION,
+    ROAST_USE_OTHER,
+    ROAST_USE_LOST
+} roast_task_use;
+
+/* One try on a worker. start_us NO_TIME: nobody knows when it computed. */
+typedef struct roast_budget_task {
+    int64_t sent, start, stop, ended;
+    double weight; /* of the worker's time before it began; see the sweep */
+    uint32_t worker;
+    uint32_t chunk; /* number of its clocks, or ROAST_NONE */
+    uint8_t use;
+} roast_budget_task;
+
+/* ---- chunks ---- */
+/* The clocks of one chunk, in seconds; NaN: not there. */
+typedef struct roast_budget_clocks {
+    double before, duration, read, cpu, io_wait, runqueue;
+    int64_t start;
+    int64_t thread;
+    uint64_t key;           /* hash of its task's key */
+    uint32_t dataset, file; /* or ROAST_NONE */
+    uint32_t worker;
+    uint32_t next; /* the chunk before it whose key falls into the same slot, or ROAST_NONE */
+    bool failed;
+} roast_budget_clocks;
+
+/* A row of datasets, files, workers or hosts, with its name's number. */
+typedef struct roast_budget_table {
+    roast_names names;
+    roast_budget_row *rows;
+    size_t capacity;
+    uint32_t count; /* of rows */
+} roast_budget_table;
+
+struct roast_budget {
+    roast_budget_row total;
+    roast_budget_table tables[ROAST_SPLIT_COUNT];
+    double wall; /* s */
+    bool has_attempts;
+};
+
+typedef struct roast_budget_work {
+    const roast_run *run;
+    roast_budget *budget;
+    int64_t from, to; /* of the run */
+    int64_t first_task, tail;
+    bool has_spans;   /* some tell of tasks: it is a cluster */
+    bool unhosted;    /* the host of some worker is not known */
+    double cpu_share; /* of the processing tasks by the spans; NaN: not known */
+
+    roast_budget_worker *workers;
+    size_t workers_capacity;
+    roast_budget_life *lives;
+    size_t lives_capacity, life_count;
+    roast_budget_task *tasks;
+    size_t tasks_capacity;
+    uint64_t task_count;
+    roast_budget_clocks *chunks;
+    size_t chunks_capacity;
+    uint32_t chunk_count;
+    uint32_t *slots; /* chunk by key */
+    uint32_t slot_mask;
+    /* Stretches in which the scheduler had runnable tasks that it had not sent: where each begins
+     * and ends, and how much of them lies before. */
+    struct roast_budget_queue {
+        int64_t from, to, before;
+    } * queue;
+    size_t queue_capacity, queue_count;
+} roast_budget_work;
+
+/* ---- budget_workers.c ---- */
+/* The lives of all workers within the run, grouped by worker. */
+roast_status roast_budget_find_workers(roast_budget_work *work);
+/* ROAST_NONE: it is not in the series. */
+uint32_t roast_budget_worker_of(roast_budget_work *work, roast_str name);
+
+/* ---- budget_tasks.c ---- */
+roast_status roast_budget_find_chunks(roast_budget_work *work);
+roast_status roast_budget_find_tasks(roast_budget_work *work);
+
+/* ---- budget_sweep.c ---- */
+roast_status roast_budget_sweep(roast_budget_work *work);
+
+/* ---- budget.c ---- */
+enum { ROAST_BUDGET_ROWS = 1 + ROAST_SPLIT_COUNT };
+/* The rows that something on a worker belongs to, the total first; how many they are. chunk may be
+ * NULL. */
+unsigned roast_budget_rows_of(roast_budget_work *work, uint32_t worker,
+                              const roast_budget_clocks *chunk,
+                              roast_budget_row *rows[ROAST_BUDGET_ROWS]);
+void roast_budget_add(roast_budget_work *work, roast_budget_part part, double seconds,
+                      uint32_t worker, const roast_budget_clocks *chunk);
+/* The number of a name's row, made at its first mention. `stays`: what name points to stays there,
+ * unchanged, until the budget is made, so that its address is enough to know it again. */
+roast_status roast_budget_table_id(roast_budget_table *table, roast_str name, bool stays,
+                                   uint32_t *id);
+
+#endif

@@ -1,0 +1,270 @@
+/* One worker after the other, moment by moment: which of its threads did what. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyse/budget_internal.h"
+#include "roast/attempts.h"
+
+typedef enum moment_kind {
+    LIFE_BEGINS, /* index: of the life */
+    SENT,        /* index: of the task */
+    LOST_SENT,   /* of a try of which nobody knows when it computed */
+    START,
+    STOP,
+    ENDED,
+    LOST_ENDED,
+    LIFE_ENDS
+} moment_kind;
+
+typedef struct moment {
+    int64_t when;
+    uint64_t index;
+    uint32_t kind;
+} moment;
+
+typedef struct sweep {
+    roast_budget_work *work;
+    uint32_t worker;
+    int64_t now;
+    int64_t threads, running, waiting, lost; /* how many there are now */
+    double weight; /* time that a running task had a thread: more tasks than threads share them */
+    moment *moments;
+    size_t capacity, count;
+} sweep;
+
+static roast_status add_moment(sweep *s, moment_kind kind, int64_t when, uint64_t index) {
+    const roast_budget_work *work = s->work;
+    void *moments = s->moments;
+    ROAST_TRY(roast_array_reserve(&moments, &s->capacity, sizeof *s->moments, s->count + 1));
+    s->moments = moments;
+    when = when < work->from ? work->from : when > work->to ? work->to : when;
+    s->moments[s->count++] = (moment){when, index, kind};
+    return ROAST_OK;
+}
+
+static roast_status add_task(sweep *s, uint64_t index) {
+    const roast_budget_task *task = &s->work->tasks[index];
+    if (task->start != ROAST_NO_TIME) {
+        ROAST_TRY(add_moment(s, SENT, task->sent, index));
+        ROAST_TRY(add_moment(s, START, task->start, index));
+        ROAST_TRY(add_moment(s, STOP, task->stop, index));
+        return add_moment(s, ENDED, task->ended, index);
+    }
+    if (task->sent == ROAST_NO_TIME || task->sent >= task->ended)
+        return ROAST_OK;
+    bool lost = task->use == ROAST_USE_LOST;
+    ROAST_TRY(add_moment(s, lost ? LOST_SENT : SENT, task->sent, index));
+    return add_moment(s, lost ? LOST_ENDED : ENDED, task->ended, index);
+}
+
+/* No time passes between moments of one time: any order does, as long as a task begins before it ends. */
+static int in_order(const void *a, const void *b) {
+    const moment *x = a, *y = b;
+    if (x->when != y->when)
+        return x->when < y->when ? -1 : 1;
+    return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* ---- idle ---- */
+
+/* How much of the time before `when` the scheduler had tasks that it had not sent. */
+static int64_t queued_before(const roast_budget_work *work, int64_t when) {
+    size_t low = 0, high = work->queue_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->queue[middle].from < when)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    const struct roast_budget_queue *last = &work->queue[low - 1];
+    return last->before + ((when < last->to ? when : last->to) - last->from);
+}
+
+static void add(sweep *s, roast_budget_part part, double seconds) {
+    roast_budget_add(s->work, part, seconds, s->worker, NULL);
+}
+
+static void add_idle(sweep *s, int64_t from, int64_t to, double threads) {
+    const roast_budget_work *work = s->work;
+    const roast_budget_worker *worker = &work->workers[s->worker];
+    int64_t begun = worker->first_sent != INT64_MAX ? worker->first_sent : work->first_task;
+    int64_t ramp = begun < from ? from : begun > to ? to : begun;
+    int64_t tail = work->tail < ramp ? ramp : work->tail > to ? to : work->tail;
+    double queued = (double)(queued_before(work, tail) - queued_before(work, ramp));
+    add(s, ROAST_PART_idle_ramp_up, threads * (double)(ramp - from) / 1e6);
+    add(s, ROAST_PART_idle_between, threads * queued / 1e6);
+    add(s, ROAST_PART_idle_starved, threads * ((double)(tail - ramp) - queued) / 1e6);
+    add(s, ROAST_PART_idle_tail, threads * (double)(to - tail) / 1e6);
+}
+
+/* ---- a task ---- */
+
+static double least(double a, double b) {
+    return b < a ? b : a;
+}
+
+/* Off-CPU further; what is not told of one chunk is not told of the whole. The kernel's waits are those
+ * of all of process(): the reads have their share of them. */
+static void split_offcpu(sweep *s, const roast_budget_clocks *chunk, double off, double scale) {
+    double all = chunk->duration - chunk->cpu, share = all > off ? off / all : 1;
+    double io = least(chunk->io_wait * share, off);
+    double queue = least(chunk->runqueue * share, isnan(io) ? off : off - io);
+    roast_budget_row *rows[ROAST_BUDGET_ROWS] = {NULL};
+    unsigned count = roast_budget_rows_of(s->work, s->worker, chunk, rows);
+    for (unsigned i = 0; i < count; i++) {
+        rows[i]->offcpu_io += io * scale;
+        rows[i]->offcpu_runqueue += queue * scale;
+    }
+}
+
+/* The CPU time of what is left of process() without the reads. Nobody measures that of the reads by
+ * itself: what is left was on the CPU as far as the CPU time goes. */
+static double compute_cpu(const roast_budget_clocks *chunk, double duration, double read) {
+    return least(chunk->cpu, duration - read);
+}
+
+static const roast_budget_clocks no_clocks = {
+    .io_wait = NAN, .runqueue = NAN, .dataset = ROAST_NONE, .file = ROAST_NONE};
+
+/* Shares out the `seconds` that a processing task had a thread. */
+static void add_processing(sweep *s, const roast_budget_task *task, double seconds) {
+    double whole = (double)(task->stop - task->start) / 1e6;
+    if (task->chunk == ROAST_NONE) {
+        if (!isnan(s->work->cpu_share)) {
+            add(s, ROAST_PART_compute_cpu, seconds * s->work->cpu_share);
+            add(s, ROAST_PART_compute_offcpu, seconds * (1 - s->work->cpu_share));
+            split_offcpu(s, &no_clocks, seconds, 1);
+        }
+        return;
+    }
+    const roast_budget_clocks *chunk = &s->work->chunks[task->chunk];
+    double scale = whole > 0 ? seconds / whole : 0;
+    double before =
+        isnan(chunk->before) ? (double)(chunk->start - task->start) / 1e6 : chunk->before;
+    before = before < 0 ? 0 : least(before, whole);
+    double duration = least(chunk->duration, whole - before);
+    double read = isnan(chunk->read) ? 0 : least(chunk->read, duration);
+    const struct {
+        roast_budget_part part;
+        double seconds;
+    } shares[] = {{ROAST_PART_before_process, before},
+                  {ROAST_PART_read, read},
+                  {ROAST_PART_after_process, whole - before - duration}};
+    for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)
+        roast_budget_add(s->work, shares[i].part, shares[i].seconds * scale, s->worker, chunk);
+    if (isnan(chunk->cpu))
+        return; /* not known how: it stays unaccounted */
+    double cpu = compute_cpu(chunk, duration, read), off = duration - read - cpu;
+    roast_budget_add(s->work, ROAST_PART_compute_cpu, cpu * scale, s->worker, chunk);
+    roast_budget_add(s->work, ROAST_PART_compute_offcpu, off * scale, s->worker, chunk);
+    split_offcpu(s, chunk, off, scale);
+}
+
+static void end_task(sweep *s, const roast_budget_task *task) {
+    double seconds = (s->weight - task->weight) / 1e6;
+    const roast_budget_clocks *chunk =
+        task->chunk != ROAST_NONE ? &s->work->chunks[task->chunk] : NULL;
+    switch ((roast_task_use)task->use) {
+    case ROAST_USE_PROCESSING:
+        add_processing(s, task, seconds);
+        break;
+    case ROAST_USE_REDUCTION:
+        add(s, ROAST_PART_reduction, seconds);
+        break;
+    case ROAST_USE_OTHER:
+        add(s, ROAST_PART_other_tasks, seconds);
+        break;
+    case ROAST_USE_LOST:
+        roast_budget_add(s->work, ROAST_PART_lost, seconds, s->worker, chunk);
+        break;
+    }
+}
+
+/* ---- moment by moment ---- */
+
+static void pass(sweep *s, int64_t until) {
+    double time = (double)(until - s->now), threads = (double)s->threads;
+    double busy = least((double)s->running, threads), free_threads = threads - busy;
+    if (time > 0 && threads > 0) {
+        double lost = least((double)s->lost, free_threads);
+        double overhead = least((double)s->waiting, free_threads - lost);
+        if (s->running > 0)
+            s->weight += time * busy / (double)s->running;
+        add(s, ROAST_PART_lost, lost * time / 1e6);
+        add(s, ROAST_PART_worker_overhead, overhead * time / 1e6);
+        if (free_threads > lost + overhead)
+            add_idle(s, s->now, until, free_threads - lost - overhead);
+    }
+    s->now = until;
+}
+
+static void happen(sweep *s, const moment *event) {
+    roast_budget_work *work = s->work;
+    switch ((moment_kind)event->kind) {
+    case LIFE_BEGINS:
+        s->threads += work->lives[event->index].threads;
+        break;
+    case LIFE_ENDS:
+        s->threads -= work->lives[event->index].threads;
+        break;
+    case SENT:
+        s->waiting++;
+        break;
+    case START:
+        s->waiting--;
+        s->running++;
+        work->tasks[event->index].weight = s->weight;
+        break;
+    case STOP:
+        s->running--;
+        s->waiting++;
+        end_task(s, &work->tasks[event->index]);
+        break;
+    case ENDED:
+        s->waiting--;
+        break;
+    case LOST_SENT:
+        s->lost++;
+        break;
+    case LOST_ENDED:
+        s->lost--;
+        break;
+    }
+}
+
+static roast_status sweep_worker(sweep *s) {
+    roast_budget_work *work = s->work;
+    const roast_budget_worker *worker = &work->workers[s->worker];
+    s->count = 0;
+    for (uint32_t i = 0; i < worker->lives; i++) {
+        const roast_budget_life *life = &work->lives[worker->first_life + i];
+        ROAST_TRY(add_moment(s, LIFE_BEGINS, life->from, worker->first_life + i));
+        ROAST_TRY(add_moment(s, LIFE_ENDS, life->to, worker->first_life + i));
+    }
+    for (uint64_t i = 0; i < worker->tasks; i++)
+        ROAST_TRY(add_task(s, worker->first_task + i));
+    if (s->count > 0)
+        qsort(s->moments, s->count, sizeof *s->moments, in_order);
+    s->threads = s->running = s->waiting = s->lost = 0;
+    s->weight = 0;
+    s->now = work->from;
+    for (size_t i = 0; i < s->count; i++) {
+        pass(s, s->moments[i].when);
+        happen(s, &s->moments[i]);
+    }
+    return ROAST_OK;
+}
+
+roast_status roast_budget_sweep(roast_budget_work *work) {
+    sweep s = {.work = work};
+    roast_status status = ROAST_OK;
+    uint32_t count = work->budget->tables[ROAST_BY_worker].count;
+    for (s.worker = 0; s.worker < count && status == ROAST_OK; s.worker++)
+        if (work->workers[s.worker].lives > 0)
+            status = sweep_worker(&s);
+    roast_free(s.moments);
+    return status;
+}

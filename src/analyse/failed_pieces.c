@@ -1,0 +1,215 @@
+/* Pieces of the input that were tried and never went well. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/intern.h"
+#include "base/varint.h"
+#include "roast/failures.h"
+
+struct roast_failed_pieces {
+    roast_arena texts;
+    roast_intern names; /* a piece as bytes; its number is that of the piece */
+    roast_piece *pieces;
+    size_t capacity;
+    uint32_t count;
+};
+
+/* ---- what Coffea says ---- */
+
+/* Where the value of `name=` begins in the arguments of a WorkItem; NULL: nowhere. */
+static const char *value_of(roast_str text, const char *name, const char *after) {
+    size_t len = strlen(name);
+    const char *end = text.data + text.len;
+    for (const char *at = after; at + len < end; at++)
+        if (memcmp(at, name, len) == 0 && at[len] == '=')
+            return at + len + 1;
+    return NULL;
+}
+
+static bool quoted(roast_str text, const char *name, const char **after, roast_str *out) {
+    const char *end = text.data + text.len, *at = value_of(text, name, *after);
+    if (at == NULL || at == end)
+        return false;
+    /* Inside the repr() of an exception the quotes may have a backslash. */
+    bool escaped = *at == '\\';
+    at += escaped;
+    if (at == end || (*at != '\'' && *at != '"'))
+        return false;
+    char quote = *at++;
+    const char *close = at;
+    while (close < end && *close != quote)
+        close++;
+    if (close == end || (escaped && (close == at || close[-1] != '\\')))
+        return false;
+    *out = (roast_str){at, (size_t)(close - at) - escaped};
+    *after = close;
+    return true;
+}
+
+static bool whole_number(roast_str text, const char *name, const char **after, int64_t *out) {
+    const char *end = text.data + text.len, *at = value_of(text, name, *after);
+    int64_t value = 0;
+    unsigned digits = 0;
+    for (; at != NULL && at < end && *at >= '0' && *at <= '9' && digits < 18; at++, digits++)
+        value = value * 10 + (*at - '0');
+    /* One that the end of the text may have cut is none. */
+    if (digits == 0 || at == end || (*at >= '0' && *at <= '9'))
+        return false;
+    *out = value;
+    *after = at;
+    return true;
+}
+
+bool roast_piece_parse(roast_str text, roast_piece *out) {
+    static const char mark[] = "WorkItem(";
+    roast_piece piece = {.start = -1, .stop = -1};
+    const char *at = text.data;
+    if (at == NULL)
+        return false;
+    for (;; at++) {
+        if (text.len - (size_t)(at - text.data) < sizeof mark - 1)
+            return false;
+        if (memcmp(at, mark, sizeof mark - 1) == 0)
+            break;
+    }
+    if (!quoted(text, "dataset", &at, &piece.dataset) ||
+        !quoted(text, "filename", &at, &piece.file) ||
+        !quoted(text, "treename", &at, &piece.treename) ||
+        !whole_number(text, "entrystart", &at, &piece.start) ||
+        !whole_number(text, "entrystop", &at, &piece.stop))
+        return false;
+    *out = piece;
+    return true;
+}
+
+/* ---- sets of pieces ---- */
+
+/* Each name behind its length + 1 (0: absent), so that no two pieces read the same. */
+static roast_status as_bytes(const roast_piece *piece, roast_buffer *text) {
+    const roast_str names[] = {piece->dataset, piece->file, piece->treename};
+    uint8_t number[ROAST_VARINT_MAX], *end;
+    text->len = 0;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        end = roast_put_varint(number, names[i].data == NULL ? 0 : names[i].len + 1);
+        ROAST_TRY(roast_buffer_append(text, number, (size_t)(end - number)));
+        ROAST_TRY(roast_buffer_append(text, names[i].data, names[i].len));
+    }
+    const int64_t entries[] = {piece->start, piece->stop};
+    for (unsigned i = 0; i < 2; i++) {
+        end = roast_put_zigzag(number, entries[i]);
+        ROAST_TRY(roast_buffer_append(text, number, (size_t)(end - number)));
+    }
+    return ROAST_OK;
+}
+
+static roast_piece piece_of(const roast_chunk *chunk) {
+    bool entries = (chunk->have & ROAST_CHUNK_HAS(entry_start)) != 0 &&
+                   (chunk->have & ROAST_CHUNK_HAS(entry_stop)) != 0;
+    return (roast_piece){chunk->dataset, chunk->file, chunk->treename,
+                         entries ? chunk->entry_start : -1, entries ? chunk->entry_stop : -1};
+}
+
+typedef struct finder {
+    const roast_run *run;
+    roast_failed_pieces *failed;
+    roast_intern done;
+    roast_buffer text;
+} finder;
+
+static roast_status find_done(finder *f) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    uint32_t id;
+    roast_chunk_cursor_init(&cursor, roast_run_chunks_view(f->run));
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        roast_piece piece = piece_of(&chunk);
+        if (chunk.error_type.data != NULL)
+            continue;
+        ROAST_TRY(as_bytes(&piece, &f->text));
+        ROAST_TRY(
+            roast_intern_add(&f->done, (roast_str){(const char *)f->text.data, f->text.len}, &id));
+    }
+    return ROAST_OK;
+}
+
+static roast_status keep(roast_failed_pieces *failed, const roast_piece *piece) {
+    void *pieces = failed->pieces;
+    ROAST_TRY(roast_array_reserve(&pieces, &failed->capacity, sizeof *failed->pieces,
+                                  (size_t)failed->count + 1));
+    failed->pieces = pieces;
+    roast_piece kept = *piece;
+    ROAST_TRY(roast_arena_str(&failed->texts, piece->dataset, &kept.dataset));
+    ROAST_TRY(roast_arena_str(&failed->texts, piece->file, &kept.file));
+    ROAST_TRY(roast_arena_str(&failed->texts, piece->treename, &kept.treename));
+    failed->pieces[failed->count++] = kept;
+    return ROAST_OK;
+}
+
+static roast_status add_failed(finder *f, const roast_piece *piece) {
+    uint32_t id;
+    ROAST_TRY(as_bytes(piece, &f->text));
+    roast_str name = {(const char *)f->text.data, f->text.len};
+    if (f->done.count > 0 && roast_intern_find(&f->done, name, &id))
+        return ROAST_OK;
+    ROAST_TRY(roast_intern_add(&f->failed->names, name, &id));
+    return id == f->failed->count ? keep(f->failed, piece) : ROAST_OK;
+}
+
+static roast_status find_failed(finder *f) {
+    roast_chunk_cursor chunks;
+    roast_chunk chunk;
+    roast_chunk_cursor_init(&chunks, roast_run_chunks_view(f->run));
+    while (roast_chunk_cursor_next(&chunks, &chunk)) {
+        roast_piece piece = piece_of(&chunk);
+        if (chunk.error_type.data != NULL && piece.file.data != NULL)
+            ROAST_TRY(add_failed(f, &piece));
+    }
+    const roast_attempts *attempts = roast_run_attempts_view(f->run);
+    if (attempts == NULL)
+        return ROAST_OK;
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    roast_attempt_cursor_init(&cursor, attempts);
+    while (roast_attempt_cursor_next(&cursor, &attempt)) {
+        roast_piece piece;
+        if (attempt.outcome == ROAST_OUTCOME_raised &&
+            roast_piece_parse(attempt.error_message, &piece))
+            ROAST_TRY(add_failed(f, &piece));
+    }
+    return ROAST_OK;
+}
+
+roast_status roast_failed_pieces_find(const roast_run *run, roast_failed_pieces **out,
+                                      roast_error *err) {
+    finder f = {.run = run, .failed = roast_alloc_zero(sizeof *f.failed)};
+    roast_status status = f.failed != NULL ? find_done(&f) : ROAST_ENOMEM;
+    if (status == ROAST_OK)
+        status = find_failed(&f);
+    roast_intern_reset(&f.done);
+    roast_buffer_reset(&f.text);
+    if (status != ROAST_OK) {
+        roast_failed_pieces_free(f.failed);
+        return roast_error_set(err, status, "failed pieces", -1, "no memory for the pieces");
+    }
+    *out = f.failed;
+    return ROAST_OK;
+}
+
+void roast_failed_pieces_free(roast_failed_pieces *pieces) {
+    if (pieces == NULL)
+        return;
+    roast_arena_reset(&pieces->texts);
+    roast_intern_reset(&pieces->names);
+    roast_free(pieces->pieces);
+    roast_free(pieces);
+}
+
+uint32_t roast_failed_pieces_count(const roast_failed_pieces *pieces) {
+    return pieces->count;
+}
+
+roast_piece roast_failed_pieces_at(const roast_failed_pieces *pieces, uint32_t index) {
+    return index < pieces->count ? pieces->pieces[index] : (roast_piece){.start = -1, .stop = -1};
+}

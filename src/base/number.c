@@ -1,0 +1,48 @@
+#include "base/number.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The fewest digits that read back as the same number. Up to DBL_DIG of them survive the way through
+ * a double, so that printing so many finds any shorter form too, its zeros being cut; below DBL_MIN
+ * that does not hold. */
+static void print_shortest(double value, char out[ROAST_NUMBER_TEXT]) {
+    int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    do
+        snprintf(out, ROAST_NUMBER_TEXT, "%.*g", digits, value);
+    while (digits++ < DBL_DECIMAL_DIG && strtod(out, NULL) != value);
+}
+
+/* The locale's decimal point, of any length, becomes ours. True if there is a point or an exponent. */
+static bool to_plain_point(char *text) {
+    bool real = false;
+    char *to = text;
+    for (const char *at = text; *at != '\0';) {
+        size_t plain = strspn(at, "0123456789+-e");
+        real = real || memchr(at, 'e', plain) != NULL;
+        memmove(to, at, plain);
+        to += plain;
+        at += plain;
+        if (*at != '\0') {
+            *to++ = '.';
+            at += strcspn(at, "0123456789+-e");
+            real = true;
+        }
+    }
+    *to = '\0';
+    return real;
+}
+
+size_t roast_number_text(double value, char out[ROAST_NUMBER_TEXT]) {
+    if (!isfinite(value)) {
+        strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return strlen(out);
+    }
+    print_shortest(value, out);
+    if (!to_plain_point(out))
+        strcat(out, ".0");
+    return strlen(out);
+}

@@ -1,0 +1,178 @@
+#include "model/keys.h"
+
+#include <stddef.h>
+
+/* ---- files ---- */
+
+roast_status roast_file_sizes_add(roast_file_sizes *sizes, const roast_file *file) {
+    uint32_t id;
+    void *items = sizes->sizes;
+    if (file->name.data == NULL)
+        return ROAST_OK;
+    ROAST_TRY(roast_array_reserve(&items, &sizes->capacity, sizeof *sizes->sizes,
+                                  (size_t)sizes->names.count + 1));
+    sizes->sizes = items;
+    ROAST_TRY(roast_intern_add(&sizes->names, file->name, &id));
+    sizes->sizes[id] = (roast_file_size){file->total_branches, file->tree_bytes};
+    return ROAST_OK;
+}
+
+roast_status roast_file_sizes_read(roast_file_sizes *sizes, const roast_chunklog *log) {
+    roast_file_cursor cursor;
+    roast_file file;
+    roast_file_cursor_init(&cursor, log);
+    while (roast_file_cursor_next(&cursor, &file))
+        ROAST_TRY(roast_file_sizes_add(sizes, &file));
+    return ROAST_OK;
+}
+
+void roast_file_sizes_reset(roast_file_sizes *sizes) {
+    roast_intern_reset(&sizes->names);
+    roast_free(sizes->sizes);
+    *sizes = (roast_file_sizes){0};
+}
+
+const roast_file_size *roast_file_sizes_find(roast_file_sizes *sizes, roast_str name) {
+    uint32_t id;
+    if (sizes->names.count == 0 || name.data == NULL ||
+        !roast_intern_find(&sizes->names, name, &id))
+        return NULL;
+    return &sizes->sizes[id];
+}
+
+/* ---- values that are made of more than one thing ---- */
+
+#define HAS(field) ((chunk->have & ROAST_CHUNK_HAS(field)) != 0)
+
+static bool made_end_time(const roast_key_source *from, double *out) {
+    const roast_chunk *chunk = from->chunk;
+    *out = (double)chunk->start_us / 1e6 + (double)chunk->duration_ns / 1e9;
+    return HAS(start_us) && HAS(duration_ns);
+}
+
+static bool memory_delta(const roast_chunk *chunk, double per, double *out) {
+    int64_t delta;
+    if (__builtin_sub_overflow(chunk->rss_after, chunk->rss_before, &delta))
+        *out = ((double)chunk->rss_after - (double)chunk->rss_before) / per;
+    else
+        *out = (double)delta / per;
+    return HAS(rss_before) && HAS(rss_after);
+}
+
+static bool made_memory_delta_mb(const roast_key_source *from, double *out) {
+    return memory_delta(from->chunk, 1e6, out);
+}
+
+static bool made_memory_delta_gb(const roast_key_source *from, double *out) {
+    return memory_delta(from->chunk, 1e9, out);
+}
+
+static bool percent(double part, int64_t whole, double *out) {
+    *out = part / (double)whole * 100;
+    return whole > 0;
+}
+
+static bool made_branches_read_percent(const roast_key_source *from, double *out) {
+    const roast_chunk *chunk = from->chunk;
+    return chunk->has_branches && from->file != NULL &&
+           percent(chunk->n_branches, from->file->total_branches, out);
+}
+
+static bool made_bytes_read_percent(const roast_key_source *from, double *out) {
+    const roast_chunk *chunk = from->chunk;
+    return HAS(accessed_bytes) && from->file != NULL &&
+           percent((double)chunk->accessed_bytes, from->file->tree_bytes, out);
+}
+
+static bool made_branch_count(const roast_key_source *from, int64_t *out) {
+    *out = from->chunk->n_branches;
+    return from->chunk->has_branches;
+}
+
+static bool made_chunk_id(const roast_key_source *from, int64_t *out) {
+    *out = (int64_t)from->number;
+    return true;
+}
+
+static bool made_pid(const roast_key_source *from, int64_t *out) {
+    *out = from->chunk->pid;
+    return *out != 0;
+}
+
+static roast_status made_task_key(const roast_key_source *from, roast_buffer *text,
+                                  roast_str *out) {
+    const roast_chunk *chunk = from->chunk;
+    if (chunk->task_key.data == NULL)
+        return ROAST_OK;
+    size_t len = roast_chunk_task_key(chunk, NULL, 0);
+    text->len = 0;
+    ROAST_TRY(roast_buffer_reserve(text, len + 1));
+    roast_chunk_task_key(chunk, (char *)text->data, len + 1);
+    *out = (roast_str){(const char *)text->data, len};
+    return ROAST_OK;
+}
+
+/* "ValueError: message", or the type alone. */
+static roast_status made_error(const roast_key_source *from, roast_buffer *text, roast_str *out) {
+    const roast_chunk *chunk = from->chunk;
+    if (chunk->error_type.data == NULL)
+        return ROAST_OK;
+    text->len = 0;
+    ROAST_TRY(roast_buffer_reserve(text, 1)); /* an empty text needs a place, too */
+    ROAST_TRY(roast_buffer_append(text, chunk->error_type.data, chunk->error_type.len));
+    if (chunk->error_message.len > 0) {
+        ROAST_TRY(roast_buffer_append(text, ": ", 2));
+        ROAST_TRY(roast_buffer_append(text, chunk->error_message.data, chunk->error_message.len));
+    }
+    *out = (roast_str){(const char *)text->data, text->len};
+    return ROAST_OK;
+}
+
+/* ---- the keys ---- */
+
+#define AT(member)              .offset = offsetof(roast_chunk, member)
+#define FIELD(field)            AT(field), .bit = ROAST_CHUNK_HAS(field)
+#define REAL(key, field, units) {#key, ROAST_CELL_REAL, FIELD(field), .per = units},
+#define INT(key, field)         {#key, ROAST_CELL_INT, FIELD(field)},
+#define TEXT(key, member)       {#key, ROAST_CELL_TEXT, AT(member)},
+#define REAL_OF(key, function)  {#key, ROAST_CELL_REAL, .real = made_##function},
+#define INT_OF(key, function)   {#key, ROAST_CELL_INT, .integer = made_##function},
+#define TEXT_OF(key, function)  {#key, ROAST_CELL_TEXT, .text = made_##function},
+#define NO_KEY(key, function)
+const roast_key roast_keys[ROAST_KEYS] = {
+    ROAST_CHUNK_KEYS(REAL, INT, TEXT, REAL_OF, INT_OF, TEXT_OF, NO_KEY)};
+
+static int64_t field_of(const roast_chunk *chunk, size_t offset) {
+    int64_t value;
+    memcpy(&value, (const char *)chunk + offset, sizeof value);
+    return value;
+}
+
+bool roast_key_get_real(const roast_key *key, const roast_key_source *from, double *out) {
+    if (key->real != NULL)
+        return key->real(from, out);
+    *out = (double)field_of(from->chunk, key->offset) / key->per;
+    return (from->chunk->have & key->bit) != 0;
+}
+
+bool roast_key_get_int(const roast_key *key, const roast_key_source *from, int64_t *out) {
+    if (key->integer != NULL)
+        return key->integer(from, out);
+    *out = field_of(from->chunk, key->offset);
+    return (from->chunk->have & key->bit) != 0;
+}
+
+roast_status roast_key_get_text(const roast_key *key, const roast_key_source *from,
+                                roast_buffer *text, roast_str *out) {
+    *out = (roast_str){NULL, 0};
+    if (key->text != NULL)
+        return key->text(from, text, out);
+    memcpy(out, (const char *)from->chunk + key->offset, sizeof *out);
+    return ROAST_OK;
+}
+
+const char *roast_section_kind_name(roast_section_kind kind) {
+    static const char *const names[] = {"time", "memory", "bytes"};
+    _Static_assert(sizeof names / sizeof *names == ROAST_SECTION_KINDS, "every kind has its name");
+    return (unsigned)kind < ROAST_SECTION_KINDS ? names[kind] : "unknown";
+}

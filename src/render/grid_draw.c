@@ -1,0 +1,407 @@
+/* How a table of text looks: widths of columns, lines of cells. */
+#include "render/grid_internal.h"
+#include "render/unicode.h"
+
+#include <string.h>
+
+enum { GAP = 2, LEAST_NAME = 8, LEAST_REST = 12 };
+
+static const char ellipsis[] = "…";
+
+static const char bold[] = "\x1b[1m", faint[] = "\x1b[2m", plain[] = "\x1b[0m";
+
+static unsigned width_of(roast_str text) {
+    size_t width = roast_text_width(text);
+    return width < 100000 ? (unsigned)width : 100000;
+}
+
+static unsigned larger(unsigned a, unsigned b) {
+    return a > b ? a : b;
+}
+
+static unsigned smaller(unsigned a, unsigned b) {
+    return a < b ? a : b;
+}
+
+static roast_str part(roast_str text, size_t from, size_t to) {
+    return (roast_str){text.data + from, to - from};
+}
+
+/* ---- breaking a text into lines ---- */
+
+static size_t skip_blanks(roast_str text, size_t at) {
+    while (at < text.len && text.data[at] == ' ')
+        at++;
+    return at;
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The last blank at or before `len` that a line may end at; `len` if there is none. A number stays with
+ * what it counts, if that can be. */
+static size_t last_break(roast_str text, size_t len) {
+    size_t among_others = 0;
+    for (size_t at = len; at > 0; at--) {
+        if (text.data[at] != ' ')
+            continue;
+        if (!is_digit(text.data[at - 1]))
+            return at;
+        if (among_others == 0)
+            among_others = at;
+    }
+    return among_others > 0 ? among_others : len;
+}
+
+/* The next line of at most `width` columns; *at moves behind it. A word that is longer than a line is
+ * broken. */
+static roast_str next_line(roast_str text, size_t *at, unsigned width) {
+    size_t start = skip_blanks(text, *at);
+    roast_str rest = part(text, start, text.len);
+    size_t len = roast_text_head(rest, width > 0 ? width : 1, NULL);
+    if (len == 0 && rest.len > 0) { /* a wide character in a single column */
+        uint32_t code;
+        len = roast_utf8_next(rest, 0, &code);
+    }
+    if (len < rest.len)
+        len = last_break(rest, len);
+    *at = skip_blanks(text, start + len);
+    while (len > 0 && rest.data[len - 1] == ' ')
+        len--;
+    return part(rest, 0, len);
+}
+
+/* The widest word of a text. */
+static unsigned longest_word(roast_str text) {
+    unsigned longest = 0;
+    for (size_t at = skip_blanks(text, 0); at < text.len; at = skip_blanks(text, at)) {
+        size_t end = at;
+        while (end < text.len && text.data[end] != ' ')
+            end++;
+        longest = larger(longest, width_of(part(text, at, end)));
+        at = end;
+    }
+    return longest;
+}
+
+void roast_text_put_wrapped(roast_sink *sink, roast_str text, unsigned at, unsigned indent,
+                            unsigned width) {
+    size_t from = 0;
+    for (unsigned column = at;; column = indent) {
+        roast_str line = next_line(text, &from, width > column ? width - column : 1);
+        roast_sink_str(sink, line);
+        if (from >= text.len)
+            return;
+        roast_sink_puts(sink, "\n");
+        for (unsigned i = 0; i < indent; i++)
+            roast_sink_puts(sink, " ");
+    }
+}
+
+/* ---- lines without a blank at their end ---- */
+
+typedef struct pen {
+    roast_sink *sink;
+    bool color;
+    unsigned column;  /* where the next text goes */
+    unsigned written; /* where the last one ended */
+} pen;
+
+static void put_styled(pen *p, roast_str text, const char *style) {
+    if (text.len == 0)
+        return;
+    for (; p->written < p->column; p->written++)
+        roast_sink_puts(p->sink, " ");
+    if (p->color && style != NULL)
+        roast_sink_puts(p->sink, style);
+    roast_sink_str(p->sink, text);
+    if (p->color && style != NULL)
+        roast_sink_puts(p->sink, plain);
+    p->column += width_of(text);
+    p->written = p->column;
+}
+
+static void end_line(pen *p) {
+    roast_sink_puts(p->sink, "\n");
+    p->column = p->written = 0;
+}
+
+static void put_paragraph(pen *p, roast_str text, unsigned width, const char *style) {
+    for (size_t at = 0; at < text.len;) {
+        put_styled(p, next_line(text, &at, width), style);
+        end_line(p);
+    }
+}
+
+/* ---- names ---- */
+
+/* Where the last part of a path begins, its slash included. */
+static size_t last_part(roast_str text) {
+    for (size_t at = text.len; at > 1; at--)
+        if (text.data[at - 1] == '/' && at < text.len)
+            return at - 1;
+    return text.len;
+}
+
+/* The end of a name tells more than its beginning: two thirds, or the whole file name of a path. */
+static void put_name(pen *p, roast_str text, unsigned width, const char *style) {
+    if (width_of(text) <= width || width < 3) {
+        put_styled(p, text, style);
+        return;
+    }
+    unsigned room = width - 1, tail = room - room / 3;
+    size_t file = last_part(text);
+    unsigned file_width = width_of(part(text, file, text.len));
+    if (file_width > tail && file_width + LEAST_NAME <= room)
+        tail = file_width;
+    size_t taken;
+    size_t end = roast_text_tail(text, tail, &taken);
+    size_t head = roast_text_head(text, room - taken, NULL);
+    put_styled(p, part(text, 0, head), style);
+    put_styled(p, roast_str_of(ellipsis), style);
+    put_styled(p, part(text, end, text.len), style);
+}
+
+/* ---- widths ---- */
+
+typedef struct column_layout {
+    unsigned width, number;
+    size_t at; /* of the cell that is drawn: bytes that are done */
+} column_layout;
+
+static column_layout measure_column(const roast_grid_column *column) {
+    return (column_layout){.width = larger(column->number + column->rest, column->text),
+                           .number = column->number};
+}
+
+static unsigned total_width(const column_layout *columns, size_t count) {
+    unsigned total = count > 0 ? GAP * (unsigned)(count - 1) : 0;
+    for (size_t i = 0; i < count; i++)
+        total += columns[i].width;
+    return total;
+}
+
+/* Takes away from the columns that can be narrower, the widest first, until the table fits. */
+static void shrink(const roast_grid *grid, column_layout *columns, unsigned width) {
+    unsigned total = total_width(columns, grid->n_columns);
+    while (total > width) {
+        size_t widest = grid->n_columns;
+        for (size_t i = 0; i < grid->n_columns; i++) {
+            bool yields = grid->columns[i].align == ROAST_ALIGN_LEFT ||
+                          grid->columns[i].align == ROAST_ALIGN_NAME;
+            if (yields && columns[i].width > LEAST_NAME &&
+                (widest == grid->n_columns || columns[i].width > columns[widest].width))
+                widest = i;
+        }
+        if (widest == grid->n_columns)
+            return;
+        columns[widest].width--;
+        total--;
+    }
+}
+
+/* Headings are broken before names are shortened. */
+static unsigned least_width(const roast_grid_column *column, bool broken) {
+    unsigned heading = broken ? longest_word(column->heading) : width_of(column->heading);
+    return larger(measure_column(column).width, heading);
+}
+
+/* The width of all columns, before any is shortened. */
+static unsigned wanted_width(const roast_grid *grid, bool broken) {
+    unsigned total = GAP * (unsigned)(grid->n_columns - 1);
+    for (size_t i = 0; i < grid->n_columns; i++)
+        total += least_width(&grid->columns[i], broken);
+    return total;
+}
+
+static void lay_out_columns(const roast_grid *grid, unsigned width, column_layout *columns) {
+    bool broken = wanted_width(grid, false) > width;
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        columns[i] = measure_column(&grid->columns[i]);
+        columns[i].width = least_width(&grid->columns[i], broken);
+        if (grid->columns[i].align == ROAST_ALIGN_NUMBER) /* at the right, under its heading */
+            columns[i].number = columns[i].width - grid->columns[i].rest;
+    }
+    shrink(grid, columns, width);
+}
+
+static void lay_out_facts(const roast_grid_frame *frame, column_layout *columns, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        columns[i] = (column_layout){.number = frame->number};
+    columns[0].width = frame->label;
+    if (count > 1)
+        columns[1].width = frame->width - frame->label - GAP;
+}
+
+/* ---- frames ---- */
+
+roast_grid_frame roast_grid_frame_of(unsigned width) {
+    width = smaller(width, 10000);
+    return (roast_grid_frame){.width = larger(width, ROAST_GRID_MIN_WIDTH)};
+}
+
+static unsigned fit_facts(roast_grid_frame *frame, const roast_grid *grid) {
+    column_layout label = measure_column(&grid->columns[0]);
+    column_layout value = measure_column(&grid->columns[1]);
+    frame->number = larger(frame->number, value.number);
+    frame->label = larger(frame->label, label.width);
+    /* Labels are broken where there would be no room for what stands beside them. */
+    unsigned right = frame->number + 1 + LEAST_REST + GAP;
+    if (frame->label + right > frame->width)
+        frame->label = frame->width > right + LEAST_NAME ? frame->width - right : LEAST_NAME;
+    unsigned behind = value.width > value.number ? value.width - value.number : 0;
+    return frame->label + GAP + frame->number + behind;
+}
+
+static unsigned fit_columns(const roast_grid_frame *frame, const roast_grid *grid) {
+    unsigned wanted = wanted_width(grid, false);
+    return wanted > frame->width ? wanted_width(grid, true) : wanted;
+}
+
+void roast_grid_frame_fit(roast_grid_frame *frame, const roast_grid *grid) {
+    unsigned total = width_of(grid->title);
+    if (grid->facts && grid->n_columns == 2)
+        total = larger(total, fit_facts(frame, grid));
+    else if (grid->n_columns > 0)
+        total = larger(total, fit_columns(frame, grid));
+    frame->rule = smaller(larger(frame->rule, total), frame->width);
+}
+
+/* ---- drawing ---- */
+
+/* One line of a cell; *at moves on. */
+static void put_cell_line(pen *p, const roast_grid_cell *cell, roast_align align,
+                          column_layout *column) {
+    const unsigned start = p->column;
+    const char *style = roast_str_equal(cell->text, roast_str_of("-")) ? faint : NULL;
+    roast_str rest = part(cell->text, column->at, cell->text.len);
+    switch (align) {
+    case ROAST_ALIGN_NAME:
+        put_name(p, cell->text, column->width, style);
+        column->at = cell->text.len;
+        break;
+    case ROAST_ALIGN_RIGHT:
+        p->column += column->width > width_of(rest) ? column->width - width_of(rest) : 0;
+        put_styled(p, rest, style);
+        column->at = cell->text.len;
+        break;
+    case ROAST_ALIGN_NUMBER:
+        if (cell->number > 0) {
+            roast_str number = part(cell->text, 0, cell->number);
+            unsigned own = width_of(number);
+            if (column->at == 0) {
+                p->column = start + (column->number > own ? column->number - own : 0);
+                put_styled(p, number, style);
+                column->at = cell->number;
+            }
+            p->column = start + column->number + 1;
+            unsigned room =
+                column->width > column->number + 1 ? column->width - column->number - 1 : 1;
+            put_styled(p, next_line(cell->text, &column->at, room), style);
+            break;
+        }
+        /* a text among numbers */
+        /* fall through */
+    case ROAST_ALIGN_LEFT:
+        put_styled(p, next_line(cell->text, &column->at, column->width), style);
+        break;
+    }
+    p->column = start + column->width + GAP;
+}
+
+static void put_row(pen *p, const roast_grid *grid, const roast_grid_cell *cells,
+                    column_layout *columns) {
+    for (size_t i = 0; i < grid->n_columns; i++)
+        columns[i].at = 0;
+    bool more;
+    do {
+        more = false;
+        p->column = 0;
+        for (size_t i = 0; i < grid->n_columns; i++) {
+            if (columns[i].at < cells[i].text.len)
+                put_cell_line(p, &cells[i], grid->columns[i].align, &columns[i]);
+            else
+                p->column += columns[i].width + GAP;
+            more = more || columns[i].at < cells[i].text.len;
+        }
+        end_line(p);
+    } while (more);
+}
+
+/* Headings stand at the bottom of their lines and over the numbers of their column. */
+static void put_headings(pen *p, const roast_grid *grid, column_layout *columns) {
+    unsigned lines = 0;
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        unsigned own = 0;
+        roast_str heading = grid->columns[i].heading;
+        for (size_t at = 0; at < heading.len; own++)
+            next_line(heading, &at, columns[i].width);
+        columns[i].at = own;
+        lines = larger(lines, own);
+    }
+    for (unsigned line = 0; line < lines; line++) {
+        unsigned start = 0;
+        for (size_t i = 0; i < grid->n_columns; i++) {
+            roast_str heading = grid->columns[i].heading, text = {0};
+            size_t at = 0, first = lines - columns[i].at;
+            for (unsigned k = 0; line >= first && k <= line - first; k++)
+                text = next_line(heading, &at, columns[i].width);
+            bool left = grid->columns[i].align == ROAST_ALIGN_LEFT ||
+                        grid->columns[i].align == ROAST_ALIGN_NAME;
+            unsigned own = width_of(text);
+            p->column = start + (left || own > columns[i].width ? 0 : columns[i].width - own);
+            put_styled(p, text, faint);
+            start += columns[i].width + GAP;
+        }
+        end_line(p);
+    }
+}
+
+static void put_rule(pen *p, unsigned width) {
+    if (p->color)
+        roast_sink_puts(p->sink, faint);
+    for (unsigned i = 0; i < width; i++)
+        roast_sink_puts(p->sink, "─");
+    if (p->color)
+        roast_sink_puts(p->sink, plain);
+    end_line(p);
+}
+
+static void draw(const roast_grid *grid, const roast_grid_frame *frame, pen *p,
+                 column_layout *columns) {
+    bool facts = grid->facts && grid->n_columns == 2;
+    if (facts)
+        lay_out_facts(frame, columns, grid->n_columns);
+    else
+        lay_out_columns(grid, frame->width, columns);
+    if (grid->title.len > 0) {
+        put_paragraph(p, grid->title, frame->width, bold);
+        put_rule(p, frame->rule);
+    }
+    if (!facts)
+        put_headings(p, grid, columns);
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++)
+        put_row(p, grid, roast_grid_cell_at(grid, row, 0), columns);
+    if (grid->caption.len > 0)
+        put_paragraph(p, grid->caption, frame->width, faint);
+}
+
+void roast_grid_draw(const roast_grid *grid, const roast_grid_frame *frame, bool color,
+                     roast_sink *sink) {
+    roast_grid_frame own = roast_grid_frame_of(10000);
+    if (grid->n_columns == 0)
+        return;
+    if (frame == NULL) {
+        roast_grid_frame_fit(&own, grid);
+        frame = &own;
+    }
+    column_layout *columns = roast_alloc(grid->n_columns * sizeof *columns);
+    if (columns == NULL) {
+        roast_sink_fail(sink, ROAST_ENOMEM, "no memory to draw a table");
+        return;
+    }
+    pen p = {.sink = sink, .color = color};
+    draw(grid, frame, &p, columns);
+    roast_free(columns);
+}

@@ -1,0 +1,247 @@
+#include "roast/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/utf8.h"
+#include "model/keys.h"
+#include "render/rows.h"
+
+/* ---- texts ---- */
+
+static void put_escaped(roast_sink *sink, roast_str text) {
+    const uint8_t *at = (const uint8_t *)text.data;
+    for (size_t left = text.len, len; left > 0; at += len, left -= len) {
+        for (len = 0; len < left && at[len] < 0x80 && strchr("\\\"\n", at[len]) == NULL;)
+            len++;
+        if (len > 0)
+            roast_sink_write(sink, at, len);
+        else if (!roast_utf8_character(at, left, &len))
+            roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
+        else if (len > 1 || *at == '\0')
+            roast_sink_write(sink, at, len);
+        else
+            roast_sink_printf(sink, "\\%c", *at == '\n' ? 'n' : *at);
+    }
+}
+
+/* ---- families ---- */
+
+typedef struct metric_family {
+    roast_sink *sink;
+    const char *noun; /* of what it tells, in front of the key: "dataset"; NULL: of the run */
+    const roast_metric_info *info;
+    bool begun; /* type, help and unit are written */
+} metric_family;
+
+/* What the last word of a key says of its unit, where it does. */
+static const char *unit_in_name(const roast_metric_info *info) {
+    static const struct {
+        const char *unit, *word;
+    } words[] = {
+        {"s", "seconds"},    {"s", "s"},     {"bytes", "bytes"}, {"Gbit/s", "gbps"},
+        {"MB/s", "mbps"},    {"kHz", "khz"}, {"%", "pct"},       {"%", "percent"},
+        {"%", "percentage"}, {"MB", "mb"},   {"ratio", "ratio"},
+    };
+    size_t len = strlen(info->key);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t own = strlen(words[i].word);
+        if (strcmp(info->unit, words[i].unit) == 0 && len > own &&
+            info->key[len - own - 1] == '_' && strcmp(info->key + len - own, words[i].word) == 0)
+            return words[i].word;
+    }
+    return NULL;
+}
+
+static void put_name(const metric_family *family) {
+    roast_sink_printf(family->sink, "roastcoffea_%s%s%s", family->noun != NULL ? family->noun : "",
+                      family->noun != NULL ? "_" : "", family->info->key);
+}
+
+static void put_line(const metric_family *family, const char *what) {
+    roast_sink_printf(family->sink, "# %s ", what);
+    put_name(family);
+    roast_sink_puts(family->sink, " ");
+}
+
+static void begin_family(metric_family *family) {
+    const roast_metric_info *info = family->info;
+    const char *unit = unit_in_name(info);
+    if (family->begun)
+        return;
+    family->begun = true;
+    put_line(family, "TYPE");
+    roast_sink_puts(family->sink, "gauge\n");
+    if (unit != NULL) {
+        put_line(family, "UNIT");
+        roast_sink_printf(family->sink, "%s\n", unit);
+    }
+    put_line(family, "HELP");
+    put_escaped(family->sink, roast_str_of(info->label));
+    if (info->unit[0] != '\0' && strcmp(info->unit, "1") != 0) {
+        roast_sink_puts(family->sink, " [");
+        put_escaped(family->sink, roast_str_of(info->unit));
+        roast_sink_puts(family->sink, "]");
+    }
+    roast_sink_puts(family->sink, ": ");
+    put_escaped(family->sink, roast_str_of(info->formula));
+    roast_sink_puts(family->sink, "\n");
+}
+
+/* ---- samples ---- */
+
+typedef struct label {
+    const char *name;
+    roast_str value; /* absent: the label is left out */
+} label;
+enum { MAX_LABELS = 3 };
+
+static void put_labels(roast_sink *sink, const label labels[MAX_LABELS]) {
+    const char *before = "{";
+    for (int i = 0; i < MAX_LABELS; i++) {
+        if (labels[i].value.data == NULL)
+            continue;
+        roast_sink_printf(sink, "%s%s=\"", before, labels[i].name);
+        put_escaped(sink, labels[i].value);
+        roast_sink_puts(sink, "\"");
+        before = ",";
+    }
+    roast_sink_puts(sink, before[0] == ',' ? "} " : " ");
+}
+
+static void put_number(roast_sink *sink, roast_value value) {
+    char text[ROAST_NUMBER_TEXT];
+    if (value.kind == ROAST_VALUE_INT)
+        roast_sink_printf(sink, "%" PRId64, value.integer);
+    else
+        roast_sink_write(sink, text, roast_number_text(value.real, text));
+}
+
+static void put_moment(roast_sink *sink, roast_utc when) {
+    const int64_t second = 1000000000;
+    int64_t whole = when.ns / second, rest = when.ns % second;
+    roast_sink_printf(sink, " %s%" PRId64 ".%09d", when.ns < 0 && whole == 0 ? "-" : "", whole,
+                      (int)(rest < 0 ? -rest : rest));
+}
+
+/* `when` may be NULL. */
+static void put_sample(metric_family *family, const label labels[MAX_LABELS], roast_value value,
+                       const roast_utc *when) {
+    if (value.kind == ROAST_VALUE_NONE || !isfinite(roast_value_number(value)))
+        return;
+    begin_family(family);
+    put_name(family);
+    put_labels(family->sink, labels);
+    put_number(family->sink, value);
+    if (when != NULL)
+        put_moment(family->sink, *when);
+    roast_sink_puts(family->sink, "\n");
+}
+
+/* ---- the run ---- */
+
+static void put_run(const roast_run *head, roast_str run, roast_sink *sink) {
+    const label labels[MAX_LABELS] = {
+        {"run", run},
+        {"version", roast_str_of(roast_version())},
+        {"processor", roast_run_processor(head)},
+    };
+    roast_sink_puts(sink, "# TYPE roastcoffea_run info\n"
+                          "# HELP roastcoffea_run The run, and the version that wrote this.\n"
+                          "roastcoffea_run_info");
+    put_labels(sink, labels);
+    roast_sink_puts(sink, "1\n");
+}
+
+static void put_scalars(const roast_metrics *metrics, roast_str run, roast_sink *sink) {
+    const label labels[MAX_LABELS] = {{"run", run}};
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
+        metric_family one = {.sink = sink, .info = roast_catalogue_at(i)};
+        put_sample(&one, labels, roast_metrics_at(metrics, i), NULL);
+    }
+}
+
+/* ---- tables ---- */
+
+static const roast_metric_info *find_column(const char *group, const char *key) {
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
+        const roast_metric_info *info = roast_catalogue_at(i);
+        if (info->scope == ROAST_IN_TABLE && strcmp(info->group, group) == 0 &&
+            strcmp(info->key, key) == 0)
+            return info;
+    }
+    return NULL;
+}
+
+/* What tells a row from the others. Chunks whose dataset is not known have an empty label, which is the
+ * same as none. */
+static void name_row(const roast_row_table *table, const void *row, label labels[MAX_LABELS]) {
+    roast_str name = roast_table_row_name(table, row);
+    labels[1] = (label){table->noun, name.data != NULL ? name : roast_str_of("")};
+    if (table == roast_row_table_at(ROAST_ROWS_sections)) {
+        roast_section_kind kind = ((const roast_section_row *)row)->kind;
+        labels[2] = (label){"type", roast_str_of(roast_section_kind_name(kind))};
+    } else if (table == roast_row_table_at(ROAST_ROWS_worker_health)) {
+        labels[2] = (label){"host", ((const roast_worker_row *)row)->host};
+    }
+}
+
+static void put_table(const roast_metrics *metrics, roast_row_table_number number, roast_str run,
+                      roast_sink *sink) {
+    const roast_row_table *table = roast_row_table_at(number);
+    uint32_t count;
+    const void *rows = roast_row_table_rows(metrics, number, &count);
+    for (size_t i = 0; i < table->n_columns; i++) {
+        const roast_row_column *column = &table->columns[i];
+        metric_family one = {
+            .sink = sink, .noun = table->noun, .info = find_column(table->key, column->key)};
+        for (uint32_t j = 0; one.info != NULL && j < count; j++) {
+            const void *row = roast_table_row(table, rows, j);
+            label labels[MAX_LABELS] = {{"run", run}};
+            name_row(table, row, labels);
+            put_sample(&one, labels, roast_table_row_value(column, row), NULL);
+        }
+    }
+}
+
+/* ---- the workers over time ---- */
+
+static void put_worker(metric_family *family, const roast_series *series, uint32_t worker,
+                       int column, roast_str run) {
+    const label labels[MAX_LABELS] = {{"run", run},
+                                      {"worker", roast_series_worker_name(series, worker)}};
+    bool whole = roast_series_column_at(column)->steps_per_unit <= 1;
+    roast_series_cursor cursor;
+    roast_sample sample;
+    roast_series_cursor_init(&cursor, series, worker);
+    while (roast_series_cursor_next(&cursor, &sample)) {
+        double value = sample.value[column];
+        if (isnan(value))
+            continue;
+        bool fits = whole && value >= -0x1p63 && value < 0x1p63;
+        put_sample(family, labels, fits ? roast_value_int((int64_t)value) : roast_value_real(value),
+                   &sample.when);
+    }
+}
+
+static void put_series(const roast_series *series, roast_str run, roast_sink *sink) {
+    for (int column = 0; column < ROAST_COLUMNS; column++) {
+        metric_family one = {.sink = sink, .noun = "tracked"};
+        one.info = roast_catalogue_find(roast_series_column_at(column)->key, NULL);
+        for (uint32_t i = 0; one.info != NULL && i < roast_series_worker_count(series); i++)
+            put_worker(&one, series, i, column, run);
+    }
+}
+
+void roast_openmetrics_write(const roast_metrics *metrics, const roast_run *head, roast_str run,
+                             const roast_series *series, roast_sink *sink) {
+    put_run(head, run, sink);
+    put_scalars(metrics, run, sink);
+    for (int table = 0; table < ROAST_ROW_TABLE_COUNT; table++)
+        put_table(metrics, table, run, sink);
+    if (series != NULL)
+        put_series(series, run, sink);
+    roast_sink_puts(sink, "# EOF\n");
+}

@@ -1,0 +1,270 @@
+/* The summary as a whole: its tables, its notes, and how they go out. */
+#include "render/summary.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "roast/json.h"
+
+enum {
+#define X(id, title, fill) TABLE_##id,
+    ROAST_SUMMARY_TABLES(X)
+#undef X
+        TABLES
+};
+
+/* A scalar that was measured, by the catalogue's index. */
+typedef struct scalar {
+    uint32_t index;
+    roast_value value;
+} scalar;
+
+struct roast_summary {
+    roast_grid *tables[TABLES];
+    scalar *scalars;
+    uint32_t n_scalars;
+    roast_arena arena; /* texts of the notes */
+    roast_str *notes;
+    size_t n_notes, notes_capacity;
+};
+
+static roast_status no_memory(roast_error *err) {
+    return roast_error_set(err, ROAST_ENOMEM, "summary", -1, "no memory for the summary of a run");
+}
+
+/* ---- making it ---- */
+
+static roast_status make_tables(roast_summary *summary, const roast_summary_source *source,
+                                roast_error *err) {
+#define X(id, title, fill)                                                                         \
+    ROAST_TRY(roast_grid_new(#id, roast_str_of(title), &summary->tables[TABLE_##id], err));        \
+    ROAST_TRY(fill(source, summary->tables[TABLE_##id], err));
+    ROAST_SUMMARY_TABLES(X)
+#undef X
+    return ROAST_OK;
+}
+
+static roast_status keep_scalars(roast_summary *summary, const roast_metrics *metrics,
+                                 roast_error *err) {
+    uint32_t known = roast_catalogue_count();
+    summary->scalars = roast_arena_alloc(&summary->arena, known * sizeof *summary->scalars);
+    if (summary->scalars == NULL)
+        return no_memory(err);
+    for (uint32_t i = 0; i < known; i++) {
+        roast_value value = roast_metrics_at(metrics, i);
+        if (value.kind != ROAST_VALUE_NONE)
+            summary->scalars[summary->n_scalars++] = (scalar){i, value};
+    }
+    return ROAST_OK;
+}
+
+static roast_status take_notes(roast_summary *summary, const roast_run *about, roast_error *err) {
+    for (uint32_t i = 0; about != NULL && i < roast_run_note_count(about); i++)
+        ROAST_TRY(roast_summary_add_note(summary, roast_run_note(about, i), err));
+    return ROAST_OK;
+}
+
+roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *about,
+                               roast_summary **out, roast_error *err) {
+    const roast_summary_source source = {metrics, about};
+    roast_summary *summary = roast_alloc_zero(sizeof *summary);
+    if (summary == NULL)
+        return no_memory(err);
+    roast_status status = make_tables(summary, &source, err);
+    if (status == ROAST_OK)
+        status = keep_scalars(summary, metrics, err);
+    if (status == ROAST_OK)
+        status = take_notes(summary, about, err);
+    if (status != ROAST_OK) {
+        roast_summary_free(summary);
+        return status;
+    }
+    *out = summary;
+    return ROAST_OK;
+}
+
+void roast_summary_free(roast_summary *summary) {
+    if (summary == NULL)
+        return;
+    for (int i = 0; i < TABLES; i++)
+        roast_grid_free(summary->tables[i]);
+    roast_arena_reset(&summary->arena);
+    roast_free(summary->notes);
+    roast_free(summary);
+}
+
+roast_status roast_summary_add_note(roast_summary *summary, roast_str note, roast_error *err) {
+    for (size_t i = 0; i < summary->n_notes; i++)
+        if (note.data == NULL || roast_str_equal(summary->notes[i], note))
+            return ROAST_OK;
+    void *notes = summary->notes;
+    if (roast_array_reserve(&notes, &summary->notes_capacity, sizeof *summary->notes,
+                            summary->n_notes + 1) != ROAST_OK)
+        return no_memory(err);
+    summary->notes = notes;
+    if (roast_arena_str(&summary->arena, note, &summary->notes[summary->n_notes]) != ROAST_OK)
+        return no_memory(err);
+    summary->n_notes++;
+    return ROAST_OK;
+}
+
+/* ---- parts ---- */
+
+uint32_t roast_summary_count(const roast_summary *summary) {
+    (void)summary;
+    return TABLES;
+}
+
+const roast_grid *roast_summary_at(const roast_summary *summary, uint32_t index) {
+    return index < TABLES ? summary->tables[index] : NULL;
+}
+
+const roast_grid *roast_summary_find(const roast_summary *summary, const char *id) {
+    for (int i = 0; i < TABLES; i++)
+        if (strcmp(roast_grid_id(summary->tables[i]), id) == 0)
+            return summary->tables[i];
+    return NULL;
+}
+
+uint32_t roast_summary_note_count(const roast_summary *summary) {
+    return (uint32_t)summary->n_notes;
+}
+
+roast_str roast_summary_note(const roast_summary *summary, uint32_t index) {
+    return index < summary->n_notes ? summary->notes[index] : (roast_str){0};
+}
+
+/* ---- as text ---- */
+
+roast_grid_frame roast_summary_frame(const roast_summary *summary, unsigned width) {
+    roast_grid_frame frame = roast_grid_frame_of(width);
+    /* Twice: what facts need depends on the widest label of all of them. */
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < TABLES; i++)
+            if (roast_grid_has_content(summary->tables[i]))
+                roast_grid_frame_fit(&frame, summary->tables[i]);
+    return frame;
+}
+
+static void draw_note(roast_str note, unsigned width, roast_sink *sink) {
+    static const char mark[] = "note: ";
+    roast_sink *clean;
+    roast_error err;
+    if (roast_sink_new_memory(&clean, &err) != ROAST_OK) {
+        roast_sink_fail(sink, err.status, err.message);
+        return;
+    }
+    roast_text_put_clean(clean, note);
+    if (roast_sink_finish(clean, &err) != ROAST_OK)
+        roast_sink_fail(sink, err.status, err.message);
+    roast_sink_puts(sink, mark);
+    roast_text_put_wrapped(sink, roast_sink_memory(clean), sizeof mark - 1, sizeof mark - 1, width);
+    roast_sink_puts(sink, "\n");
+    roast_sink_free(clean);
+}
+
+void roast_summary_draw(const roast_summary *summary, unsigned width, bool color,
+                        roast_sink *sink) {
+    roast_grid_frame frame = roast_summary_frame(summary, width);
+    bool first = true;
+    for (int i = 0; i < TABLES; i++) {
+        if (!roast_grid_has_content(summary->tables[i]))
+            continue;
+        if (!first)
+            roast_sink_puts(sink, "\n");
+        first = false;
+        roast_grid_draw(summary->tables[i], &frame, color, sink);
+    }
+    for (size_t i = 0; i < summary->n_notes; i++) {
+        if (i == 0 && !first)
+            roast_sink_puts(sink, "\n");
+        draw_note(summary->notes[i], frame.width, sink);
+    }
+}
+
+/* ---- as JSON ---- */
+
+static void put_value(roast_json *json, roast_value value, const char *unit) {
+    roast_json_begin_object(json);
+    roast_json_key(json, "value");
+    if (value.kind == ROAST_VALUE_INT)
+        roast_json_int(json, value.integer);
+    else if (value.kind == ROAST_VALUE_REAL)
+        roast_json_real(json, value.real);
+    else
+        roast_json_null(json);
+    roast_json_key(json, "unit");
+    roast_json_text(json, unit);
+    roast_json_end_object(json);
+}
+
+static void put_row(roast_json *json, const roast_grid *grid, uint32_t row) {
+    uint32_t columns = roast_grid_column_count(grid);
+    roast_json_begin_object(json);
+    roast_json_key(json, "cells");
+    roast_json_begin_array(json);
+    for (uint32_t column = 0; column < columns; column++)
+        roast_json_str(json, roast_grid_text(grid, row, column));
+    roast_json_end_array(json);
+    roast_json_key(json, "values");
+    roast_json_begin_object(json);
+    for (uint32_t column = 0; column < columns; column++) {
+        uint32_t count;
+        const roast_grid_value *values = roast_grid_values(grid, row, column, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            if (values[i].value.kind == ROAST_VALUE_NONE)
+                continue;
+            roast_json_key(json, values[i].key);
+            put_value(json, values[i].value, values[i].unit);
+        }
+    }
+    roast_json_end_object(json);
+    roast_json_end_object(json);
+}
+
+static void put_table(roast_json *json, const roast_grid *grid) {
+    roast_json_begin_object(json);
+    roast_json_key(json, "id");
+    roast_json_text(json, roast_grid_id(grid));
+    roast_json_put_str(json, "title", roast_grid_title(grid));
+    roast_json_put_str(json, "caption", roast_grid_caption(grid));
+    roast_json_key(json, "columns");
+    roast_json_begin_array(json);
+    for (uint32_t column = 0; column < roast_grid_column_count(grid); column++)
+        roast_json_str(json, roast_grid_heading(grid, column));
+    roast_json_end_array(json);
+    roast_json_key(json, "rows");
+    roast_json_begin_array(json);
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++)
+        put_row(json, grid, row);
+    roast_json_end_array(json);
+    roast_json_end_object(json);
+}
+
+void roast_summary_json(const roast_summary *summary, roast_sink *sink) {
+    roast_json json;
+    roast_json_init(&json, sink, 5);
+    roast_json_begin_object(&json);
+    roast_json_key(&json, "tables");
+    roast_json_begin_array(&json);
+    for (int i = 0; i < TABLES; i++)
+        if (roast_grid_has_content(summary->tables[i]))
+            put_table(&json, summary->tables[i]);
+    roast_json_end_array(&json);
+    roast_json_key(&json, "metrics");
+    roast_json_begin_object(&json);
+    for (uint32_t i = 0; i < summary->n_scalars; i++) {
+        const roast_metric_info *info = roast_catalogue_at(summary->scalars[i].index);
+        roast_json_key(&json, info->key);
+        put_value(&json, summary->scalars[i].value, info->unit);
+    }
+    roast_json_end_object(&json);
+    roast_json_key(&json, "notes");
+    roast_json_begin_array(&json);
+    for (size_t i = 0; i < summary->n_notes; i++)
+        roast_json_str(&json, summary->notes[i]);
+    roast_json_end_array(&json);
+    roast_json_end_object(&json);
+    roast_json_end(&json);
+}

@@ -1,0 +1,55 @@
+/* What the tables of the summary are made with.
+ *
+ * A table is a row of ROAST_SUMMARY_TABLES: an id, a title, and a function that fills its grid. A table
+ * of facts is a list of labels and keys (summary_facts.c), a table of many things is code
+ * (summary_rows.c, summary_quality.c). Their order is the order in which people see them. */
+#ifndef ROAST_RENDER_SUMMARY_H
+#define ROAST_RENDER_SUMMARY_H
+
+#include "roast/summary.h"
+
+#define ROAST_SUMMARY_TABLES(X)                                                                    \
+    X(challenge, "200 Gbps Challenge", roast_summary_fill_challenge)                               \
+    X(throughput, "Throughput Metrics", roast_summary_fill_throughput)                             \
+    X(events, "Event Processing Metrics", roast_summary_fill_events)                               \
+    X(resources, "Resource Utilization", roast_summary_fill_resources)                             \
+    X(timing, "Timing Breakdown", roast_summary_fill_timing)                                       \
+    X(fine, "Fine Metrics (from Dask Spans)", roast_summary_fill_fine)                             \
+    X(chunks, "Chunk Metrics", roast_summary_fill_chunks)                                          \
+    X(datasets, "Datasets", roast_summary_fill_datasets)                                           \
+    X(time_sections, "Sections: Time", roast_summary_fill_time_sections)                           \
+    X(memory_sections, "Sections: Memory", roast_summary_fill_memory_sections)                     \
+    X(bytes_sections, "Sections: Bytes Read", roast_summary_fill_bytes_sections)                   \
+    X(files, "Files", roast_summary_fill_files)                                                    \
+    X(branches_by_bytes, "Branches by Bytes", roast_summary_fill_branches_by_bytes)                \
+    X(branches_by_time, "Branches by Time", roast_summary_fill_branches_by_time)                   \
+    X(workers, "Worker Health", roast_summary_fill_workers)                                        \
+    X(quality, "Data Quality", roast_summary_fill_quality)
+
+/* What a table is made from. */
+typedef struct roast_summary_source {
+    const roast_metrics *metrics;
+    const roast_run *about; /* may be NULL */
+} roast_summary_source;
+
+/* A grid that has its title and nothing else comes in. */
+#define X(id, title, fill)                                                                         \
+    roast_status fill(const roast_summary_source *source, roast_grid *grid, roast_error *err);
+ROAST_SUMMARY_TABLES(X)
+#undef X
+
+/* ---- for the tables ---- */
+
+/* The columns of a table of facts, "Metric" and "Value". */
+roast_status roast_summary_begin_facts(roast_grid *grid, roast_error *err);
+/* A fact that is a text. */
+roast_status roast_summary_add_fact(roast_grid *grid, const char *label, const char *text,
+                                    const roast_grid_value *values, uint32_t n_values,
+                                    roast_error *err);
+/* A cell with a value of a table: its text, and key and unit for programs. */
+roast_status roast_summary_add_value(roast_grid *grid, const char *key, roast_value value,
+                                     const char *unit, roast_error *err);
+/* NaN: not measured. */
+roast_value roast_summary_real(double value);
+
+#endif

@@ -1,0 +1,270 @@
+/* The tables of facts: which metrics stand in a row together, and the words around them. */
+#include "render/summary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "roast/render.h"
+
+enum { MAX_PARTS = 4, TEXT_SIZE = 512 };
+
+/* One metric in a row. */
+typedef struct fact_part {
+    const char *key;
+    const char *before, *after; /* words around it */
+    bool counts;                /* `after` is what is counted, in singular */
+    const char *shown;          /* the unit it is shown in; NULL: one of its size */
+} fact_part;
+
+/* A row: parts that were not measured are left out, and without the first there is a dash. */
+typedef struct fact {
+    const char *label; /* NULL: that of the first part's metric */
+    fact_part parts[MAX_PARTS];
+} fact;
+
+/* ---- rows ---- */
+
+static void append(char *text, size_t size, const char *more) {
+    size_t used = strlen(text);
+    if (more != NULL && used + 1 < size)
+        snprintf(text + used, size - used, "%s", more);
+}
+
+static void append_part(char *text, const fact_part *part, roast_value value, const char *unit) {
+    char number[192];
+    if (part->shown != NULL)
+        roast_format_value_as(value, unit, part->shown, number, sizeof number);
+    else
+        roast_format_value(value, unit, number, sizeof number);
+    append(text, TEXT_SIZE, part->before);
+    append(text, TEXT_SIZE, number);
+    append(text, TEXT_SIZE, part->after);
+    append(text, TEXT_SIZE, part->counts && roast_value_number(value) != 1 ? "s" : NULL);
+}
+
+static roast_status add_row(const roast_summary_source *source, const fact *row, roast_grid *grid,
+                            roast_error *err) {
+    char text[TEXT_SIZE] = "";
+    roast_grid_value values[MAX_PARTS];
+    const char *label = row->label;
+    uint32_t count = 0;
+    for (; count < MAX_PARTS && row->parts[count].key != NULL; count++) {
+        const fact_part *part = &row->parts[count];
+        const roast_metric_info *info = roast_catalogue_find(part->key, NULL);
+        if (info == NULL)
+            return roast_error_set(err, ROAST_ENOTFOUND, "summary", -1, "no metric is called '%s'",
+                                   part->key);
+        roast_value value = roast_metrics_get(source->metrics, part->key);
+        values[count] = (roast_grid_value){info->key, value, info->unit};
+        if (value.kind != ROAST_VALUE_NONE && values[0].value.kind != ROAST_VALUE_NONE)
+            append_part(text, part, value, info->unit);
+        label = label != NULL ? label : info->label;
+    }
+    return roast_summary_add_fact(grid, label, text[0] != '\0' ? text : "-", values, count, err);
+}
+
+static roast_status add_rows(const roast_summary_source *source, const fact *rows, size_t count,
+                             roast_grid *grid, roast_error *err) {
+    ROAST_TRY(roast_summary_begin_facts(grid, err));
+    for (size_t i = 0; i < count; i++)
+        ROAST_TRY(add_row(source, &rows[i], grid, err));
+    return ROAST_OK;
+}
+
+#define ADD_ROWS(rows) add_rows(source, rows, sizeof(rows) / sizeof *(rows), grid, err)
+
+/* ---- the tables ---- */
+
+#define OVER_WALL_TIME  " over wall time"
+#define OF_CORES        " of wall time × cores"
+#define ON_AVERAGE      " on average"
+#define AT_THE_PEAK     " at the peak"
+#define OF_A_TASKS_TIME " of its tasks' time"
+
+roast_status roast_summary_fill_challenge(const roast_summary_source *source, roast_grid *grid,
+                                          roast_error *err) {
+    /* In the units that the challenge is spoken of in. */
+    static const fact rows[] = {
+        {"Data Rate", {{.key = "data_rate_gbps", .shown = "Gbps", .after = OVER_WALL_TIME}}},
+        {"Factor to 200 Gbps", {{.key = "challenge_factor"}}},
+        {"Event Rate", {{.key = "event_rate_wall_khz", .shown = "MHz", .after = OVER_WALL_TIME}}},
+        {"Event Rate per Core",
+         {{.key = "event_rate_core_hz", .shown = "kHz", .after = OVER_WALL_TIME}}},
+        {"Volume Read, compressed", {{.key = "total_bytes_read_coffea"}}},
+        {"Volume Read, uncompressed", {{.key = "branch_read_uncompressed_bytes"}}},
+        {"Read of the Files",
+         {{.key = "files_read_percent"}, {.key = "files_tree_bytes", .before = " of "}}},
+    };
+    return ADD_ROWS(rows);
+}
+
+roast_status roast_summary_fill_throughput(const roast_summary_source *source, roast_grid *grid,
+                                           roast_error *err) {
+    static const fact rows[] = {
+        {"Data Rate",
+         {{.key = "data_rate_gbps", .after = OVER_WALL_TIME},
+          {.key = "data_rate_mbps", .before = ", "}}},
+        {NULL, {{.key = "total_bytes_read_coffea"}}},
+        {NULL,
+         {{.key = "metadata_bytes_read"},
+          {.key = "bytes_read_from_chunks", .before = " of ", .after = " in the chunk records"}}},
+        {"Read while Preprocessing",
+         {{.key = "preprocess_bytes_read"},
+          {.key = "preprocess_files", .before = " of ", .after = " file", .counts = true},
+          {.key = "preprocess_seconds", .before = " in "}}},
+        {NULL, {{.key = "total_read_requests"}}},
+        {NULL, {{.key = "total_bytes_memory_read_dask"}}},
+        {"Spilled Results (Dask)",
+         {{.key = "disk_write_bytes", .after = " written"},
+          {.key = "disk_read_bytes", .before = ", ", .after = " read back"}}},
+    };
+    return ADD_ROWS(rows);
+}
+
+roast_status roast_summary_fill_events(const roast_summary_source *source, roast_grid *grid,
+                                       roast_error *err) {
+    static const fact rows[] = {
+        {NULL, {{.key = "total_events"}}},
+        {"Event Rate", {{.key = "event_rate_wall_khz", .after = OVER_WALL_TIME}}},
+        {"Event Rate per Core", {{.key = "event_rate_core_hz", .after = OVER_WALL_TIME}}},
+        {"Event Rate in process()",
+         {{.key = "event_rate_agg_khz", .after = " over time in process()"}}},
+    };
+    return ADD_ROWS(rows);
+}
+
+roast_status roast_summary_fill_resources(const roast_summary_source *source, roast_grid *grid,
+                                          roast_error *err) {
+    static const fact rows[] = {
+        {"Workers",
+         {{.key = "avg_workers", .after = ON_AVERAGE},
+          {.key = "peak_workers", .before = ", ", .after = AT_THE_PEAK}}},
+        {"Cores",
+         {{.key = "total_cores", .after = ON_AVERAGE},
+          {.key = "cores_per_worker", .before = ", ", .after = " per worker"}}},
+        {"Memory per Worker",
+         {{.key = "avg_memory_per_worker_bytes", .after = ON_AVERAGE},
+          {.key = "peak_memory_bytes", .before = ", ", .after = AT_THE_PEAK}}},
+        {"Memory",
+         {{.key = "memory_utilization_avg_pct", .after = " of the limit" ON_AVERAGE},
+          {.key = "memory_utilization_min_pct", .before = ", "},
+          {.key = "memory_utilization_max_pct", .before = " to "}}},
+        {"CPU",
+         {{.key = "cpu_utilization_avg_pct", .after = " of the cores" ON_AVERAGE},
+          {.key = "cpu_utilization_min_pct", .before = ", "},
+          {.key = "cpu_utilization_max_pct", .before = " to "}}},
+    };
+    return ADD_ROWS(rows);
+}
+
+roast_status roast_summary_fill_timing(const roast_summary_source *source, roast_grid *grid,
+                                       roast_error *err) {
+    static const fact rows[] = {
+        {NULL, {{.key = "wall_time"}}},
+        {NULL,
+         {{.key = "total_cpu_time"},
+          {.key = "num_chunks", .before = " in ", .after = " chunk", .counts = true},
+          {.key = "avg_cpu_time_per_chunk", .before = ", ", .after = " a chunk"}}},
+        {NULL, {{.key = "chunk_cpu_seconds"}}},
+        {NULL, {{.key = "before_process_seconds"}}},
+        {NULL, {{.key = "speedup_factor", .after = " (time in process() / wall time)"}}},
+        {NULL, {{.key = "core_efficiency", .shown = "%", .after = OF_CORES " in process()"}}},
+        {"CPU Efficiency",
+         {{.key = "cpu_efficiency_fine", .shown = "%", .after = OF_CORES " on the CPU"}}},
+        {"Off the CPU", {{.key = "io_overhead_pct", .after = " of wall time, all tasks together"}}},
+    };
+    return ADD_ROWS(rows);
+}
+
+roast_status roast_summary_fill_fine(const roast_summary_source *source, roast_grid *grid,
+                                     roast_error *err) {
+    static const fact rows[] = {
+        {NULL,
+         {{.key = "processor_cpu_time_seconds"},
+          {.key = "processor_cpu_percentage", .before = ", ", .after = OF_A_TASKS_TIME}}},
+        {NULL,
+         {{.key = "processor_noncpu_time_seconds"},
+          {.key = "processor_noncpu_percentage", .before = ", ", .after = OF_A_TASKS_TIME}}},
+        {NULL, {{.key = "overhead_cpu_time_seconds"}}},
+        {NULL, {{.key = "overhead_noncpu_time_seconds"}}},
+        {"All Tasks",
+         {{.key = "cpu_time_seconds", .after = " CPU"},
+          {.key = "io_time_seconds", .before = ", ", .after = " non-CPU"}}},
+        {"Compression",
+         {{.key = "total_compression_overhead_seconds"},
+          {.key = "compression_time_seconds", .before = ": ", .after = " out"},
+          {.key = "decompression_time_seconds", .before = ", ", .after = " in"}}},
+        {"Serialization",
+         {{.key = "total_serialization_overhead_seconds"},
+          {.key = "serialization_time_seconds", .before = ": ", .after = " out"},
+          {.key = "deserialization_time_seconds", .before = ", ", .after = " in"}}},
+    };
+    return ADD_ROWS(rows);
+}
+
+roast_status roast_summary_fill_chunks(const roast_summary_source *source, roast_grid *grid,
+                                       roast_error *err) {
+    static const fact rows[] = {
+        {"Chunks",
+         {{.key = "num_successful_chunks", .after = " done"},
+          {.key = "num_failed_chunks", .before = ", ", .after = " failed"}}},
+        {"Events", {{.key = "total_events_from_chunks", .after = " in the chunk records"}}},
+        {"Events per Chunk",
+         {{.key = "chunk_events_mean", .after = ON_AVERAGE},
+          {.key = "chunk_events_min", .before = ", "},
+          {.key = "chunk_events_max", .before = " to "}}},
+        {"Duration",
+         {{.key = "chunk_duration_mean"},
+          {.key = "chunk_duration_std", .before = " ± "},
+          {.key = "chunk_duration_min", .before = ", "},
+          {.key = "chunk_duration_max", .before = " to "}}},
+        {"Duration, quantiles",
+         {{.key = "chunk_duration_p50", .after = " median"},
+          {.key = "chunk_duration_p95", .before = ", ", .after = " p95"},
+          {.key = "chunk_duration_p99", .before = ", ", .after = " p99"}}},
+        {"Duration, fitted",
+         {{.key = "chunk_fixed_cost_s", .after = " a chunk"},
+          {.key = "chunk_cost_per_event_us", .before = " + ", .after = " an event"},
+          {.key = "runtime_events_correlation", .before = ", r = "}}},
+        {"Time per Event",
+         {{.key = "time_per_event_us_mean", .after = ON_AVERAGE},
+          {.key = "time_per_event_us_min", .before = ", "},
+          {.key = "time_per_event_us_max", .before = " to "}}},
+        {"Memory Change",
+         {{.key = "chunk_mem_delta_mean_mb"},
+          {.key = "chunk_mem_delta_std_mb", .before = " ± "},
+          {.key = "chunk_mem_delta_min_mb", .before = ", "},
+          {.key = "chunk_mem_delta_max_mb", .before = " to "}}},
+        {"Memory Change per Event",
+         {{.key = "memory_per_event_bytes_mean", .after = ON_AVERAGE},
+          {.key = "memory_per_event_bytes_min", .before = ", "},
+          {.key = "memory_per_event_bytes_max", .before = " to "}}},
+    };
+    double done = roast_value_number(roast_metrics_get(source->metrics, "num_successful_chunks"));
+    double failed = roast_value_number(roast_metrics_get(source->metrics, "num_failed_chunks"));
+    if (done > 0 || failed > 0)
+        return ADD_ROWS(rows);
+    return roast_summary_begin_facts(grid, err);
+}
+
+roast_status roast_summary_fill_files(const roast_summary_source *source, roast_grid *grid,
+                                      roast_error *err) {
+    static const fact rows[] = {
+        {NULL, {{.key = "num_files"}}},
+        {"Branches Accessed",
+         {{.key = "total_branches_read", .after = " different ones"},
+          {.key = "avg_branches_read_percent",
+           .before = ", ",
+           .after = " of a file's on average"}}},
+        {"Bytes Accessed",
+         {{.key = "files_accessed_bytes"},
+          {.key = "files_tree_bytes", .before = " of "},
+          {.key = "files_read_percent", .before = ", "}}},
+        {"Bytes, uncompressed", {{.key = "files_accessed_uncompressed_bytes"}}},
+        {"Reads in process()",
+         {{.key = "branch_read_count", .after = " read", .counts = true},
+          {.key = "branch_read_bytes", .before = ", "},
+          {.key = "branch_read_seconds", .before = ", "}}},
+    };
+    return ADD_ROWS(rows);
+}

@@ -1,0 +1,179 @@
+/* The table of what the other tables rest on: how complete the records are, what was not measured and
+ * why, and what measuring cost. */
+#include "render/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "roast/render.h"
+
+static roast_value get(const roast_summary_source *source, const char *key) {
+    return roast_metrics_get(source->metrics, key);
+}
+
+static double number(const roast_summary_source *source, const char *key) {
+    return roast_value_number(get(source, key));
+}
+
+static bool is_known(const roast_summary_source *source, const char *key) {
+    return get(source, key).kind != ROAST_VALUE_NONE;
+}
+
+/* Records of chunks, those with an error included; NaN if there are none. */
+static double records(const roast_summary_source *source) {
+    double done = number(source, "num_successful_chunks");
+    double failed = number(source, "num_failed_chunks");
+    double all = (isnan(done) ? 0 : done) + (isnan(failed) ? 0 : failed);
+    return all > 0 ? all : NAN;
+}
+
+static roast_value whole(double value) {
+    return isnan(value) ? roast_value_none() : roast_value_int((int64_t)value);
+}
+
+/* "95 of 100 chunks"; "5 for 4 chunks" where there are more than there should be */
+static roast_status add_share(roast_grid *grid, const char *label, const char *key,
+                              roast_value part, roast_value all, const char *of_what,
+                              roast_error *err) {
+    char text[256], first[64], second[64];
+    const roast_grid_value kept = {key, part, "1"};
+    roast_format_value(part, "1", first, sizeof first);
+    roast_format_value(all, "1", second, sizeof second);
+    const char *word = roast_value_number(part) > roast_value_number(all) ? "for" : "of";
+    snprintf(text, sizeof text, "%s %s %s %s", first, word, second, of_what);
+    return roast_summary_add_fact(grid, label, text, &kept, 1, err);
+}
+
+/* ---- what is there ---- */
+
+static roast_status add_records(const roast_summary_source *source, roast_grid *grid,
+                                roast_error *err) {
+    double all = records(source);
+    if (!isnan(all) && is_known(source, "num_chunks"))
+        ROAST_TRY(add_share(grid, "Chunk Records", "chunk_records", whole(all),
+                            get(source, "num_chunks"), "chunks in the report", err));
+    double events = number(source, "total_events");
+    if (number(source, "total_events_from_chunks") != events && !isnan(events) && !isnan(all))
+        ROAST_TRY(add_share(grid, "Events in Records", "total_events_from_chunks",
+                            get(source, "total_events_from_chunks"), get(source, "total_events"),
+                            "events in the report", err));
+    return ROAST_OK;
+}
+
+/* What only some of the records tell. */
+static roast_status add_incomplete(const roast_summary_source *source, roast_grid *grid,
+                                   roast_error *err) {
+    static const struct {
+        const char *label, *key;
+    } told[] = {
+        {"CPU Time", "chunks_with_cpu_time"},
+        {"Peak Memory", "chunks_with_peak_memory"},
+        {"Bytes Read", "chunks_with_bytes_read"},
+        {"Branches", "chunks_with_branches"},
+        {"Time before process()", "chunks_with_before_process"},
+    };
+    double all = records(source);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        double known = number(source, told[i].key);
+        if (known > 0 && known < all)
+            ROAST_TRY(add_share(grid, told[i].label, told[i].key, get(source, told[i].key),
+                                whole(all), "chunks tell it", err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status add_faults(const roast_summary_source *source, roast_grid *grid,
+                               roast_error *err) {
+    static const char *const keys[] = {"replayed_chunks", "total_dropped_sections",
+                                       "measurement_faults"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const roast_metric_info *info = roast_catalogue_find(keys[i], NULL);
+        if (!(number(source, keys[i]) > 0) || info == NULL)
+            continue;
+        ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(info->label), NULL, 0, err));
+        ROAST_TRY(roast_summary_add_value(grid, info->key, get(source, keys[i]), info->unit, err));
+    }
+    return ROAST_OK;
+}
+
+/* ---- what is not there ---- */
+
+/* One row a thing: what it is, a metric that is there if it was measured, and why it is not. `needs`: a
+ * metric without which nobody would expect it, or NULL. */
+static const struct {
+    const char *label, *key, *needs, *why;
+} wanted[] = {
+    {"Coffea's Report", "total_events", NULL,
+     "not given: savemetrics=True of the Runner, or set_coffea_report()"},
+    {"Bytes Read (Coffea)", "total_bytes_read_coffea", "total_events",
+     "not in the report: its files do not count them (Parquet)"},
+    {"Workers", "avg_workers", NULL, "nobody looked at workers (track_workers)"},
+    {"Fine Metrics", "cpu_time_seconds", NULL, "no Dask spans"},
+    {"Chunks", "num_successful_chunks", NULL,
+     "no record: process() is not decorated with @track_metrics"},
+    {"CPU Time of Chunks", "chunk_cpu_seconds", "num_successful_chunks",
+     "no record tells: the kernel does not, or readings are switched off"},
+    {"Time before process()", "before_process_seconds", "num_successful_chunks",
+     "the executor does not tell when a task started"},
+    {"Branches", "total_branches_read", "num_successful_chunks",
+     "no record tells which branches were accessed"},
+    {"Reads of Branches", "chunks_with_reads", "num_successful_chunks",
+     "no record tells what was read of each branch"},
+    {"Sizes of the Files", "files_tree_bytes", "num_successful_chunks",
+     "not known how large the files are, or what was accessed of them"},
+};
+
+static roast_status add_missing(const roast_summary_source *source, roast_grid *grid,
+                                roast_error *err) {
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (is_known(source, wanted[i].key) ||
+            (wanted[i].needs != NULL && !is_known(source, wanted[i].needs)))
+            continue;
+        char label[96];
+        snprintf(label, sizeof label, "No %s", wanted[i].label);
+        ROAST_TRY(roast_summary_add_fact(grid, label, wanted[i].why, NULL, 0, err));
+    }
+    return ROAST_OK;
+}
+
+/* ---- what it cost ---- */
+
+static bool text_is_seconds(roast_str text, double *seconds) {
+    char copy[64], *end;
+    if (text.data == NULL || text.len == 0 || text.len >= sizeof copy)
+        return false;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    *seconds = strtod(copy, &end);
+    return *end == '\0' && end != copy && isfinite(*seconds) && *seconds >= 0;
+}
+
+/* The text overhead_seconds of a run: the time that measuring took, in all processes together. */
+static roast_status add_overhead(const roast_summary_source *source, roast_grid *grid,
+                                 roast_error *err) {
+    double seconds;
+    if (source->about == NULL ||
+        !text_is_seconds(roast_run_meta(source->about, roast_str_of("overhead_seconds")), &seconds))
+        return ROAST_OK;
+    char text[160], cost[64], share[64] = "";
+    const roast_value value = roast_value_real(seconds);
+    const roast_grid_value kept = {"overhead_seconds", value, "s"};
+    double paid = number(source, "wall_time") * number(source, "total_cores");
+    roast_format_value(value, "s", cost, sizeof cost);
+    if (paid > 0)
+        roast_format_value(roast_value_real(100 * seconds / paid), "%", share, sizeof share);
+    snprintf(text, sizeof text, paid > 0 ? "%s, %s of wall time × cores" : "%s%s", cost, share);
+    return roast_summary_add_fact(grid, "Cost of Measuring", text, &kept, 1, err);
+}
+
+roast_status roast_summary_fill_quality(const roast_summary_source *source, roast_grid *grid,
+                                        roast_error *err) {
+    ROAST_TRY(roast_summary_begin_facts(grid, err));
+    ROAST_TRY(add_records(source, grid, err));
+    ROAST_TRY(add_incomplete(source, grid, err));
+    ROAST_TRY(add_faults(source, grid, err));
+    ROAST_TRY(add_overhead(source, grid, err));
+    return add_missing(source, grid, err);
+}

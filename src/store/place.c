@@ -1,0 +1,382 @@
+#include "store/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/intern.h"
+#include "store/temporary.h"
+
+static roast_status failed(const char *path, const char *what, roast_error *err) {
+    int number = errno;
+    const char *reason = strerror(number);
+    errno = number;
+    return roast_error_set(err, ROAST_EIO, what, -1, "%s: %s", path, reason);
+}
+
+static roast_status no_memory(roast_error *err) {
+    return roast_error_set(err, ROAST_ENOMEM, "measurement", -1, "no memory for a path");
+}
+
+/* ---- paths ---- */
+
+char *roast_path_join(const char *directory, const char *name) {
+    size_t a = strlen(directory), b = strlen(name);
+    char *path = roast_alloc(a + b + 2);
+    if (path == NULL)
+        return NULL;
+    memcpy(path, directory, a);
+    path[a] = '/';
+    memcpy(path + a + 1, name, b + 1);
+    return path;
+}
+
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = roast_alloc(size);
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+/* The path without slashes at its end; of a link, where it leads. */
+static char *clean_path(const char *path) {
+    char real[PATH_MAX];
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && realpath(path, real) != NULL)
+        path = real;
+    char *clean = copy_text(path);
+    if (clean == NULL)
+        return NULL;
+    for (size_t len = strlen(clean); len > 1 && clean[len - 1] == '/'; len--)
+        clean[len - 1] = '\0';
+    return clean;
+}
+
+static roast_status split(roast_place *place, roast_error *err) {
+    char *slash = strrchr(place->path, '/');
+    place->name = slash == NULL ? place->path : slash + 1;
+    if (*place->name == '\0' || strcmp(place->name, ".") == 0 || strcmp(place->name, "..") == 0)
+        return roast_error_set(err, ROAST_EINVAL, "measurement", -1,
+                               "'%s' is no name for a measurement", place->path);
+    if (roast_temporary_is(place->name))
+        return roast_error_set(err, ROAST_EINVAL, "measurement", -1,
+                               "'%s' is the name of a temporary directory", place->name);
+    size_t len = slash == NULL ? 0 : (size_t)(slash - place->path);
+    if (slash == NULL)
+        place->folder = copy_text(".");
+    else
+        place->folder = copy_text(len == 0 ? "/" : place->path);
+    if (place->folder == NULL)
+        return no_memory(err);
+    if (len > 0)
+        place->folder[len] = '\0';
+    return ROAST_OK;
+}
+
+static roast_status make_folders(char *folder, roast_error *err) {
+    struct stat info;
+    if (stat(folder, &info) == 0)
+        return ROAST_OK; /* if it is no directory, opening it says so */
+    for (char *at = folder + 1;; at++) {
+        char end = *at;
+        if (end != '/' && end != '\0')
+            continue;
+        *at = '\0';
+        int made = mkdir(folder, 0777);
+        if (made != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+            return failed(folder, "mkdir", err);
+        *at = end;
+        if (end == '\0')
+            return ROAST_OK;
+    }
+}
+
+roast_status roast_place_open(roast_place *place, const char *path, roast_error *err) {
+    *place = (roast_place){.folder_fd = -1};
+    if (path == NULL || *path == '\0')
+        return roast_error_set(err, ROAST_EINVAL, "measurement", -1, "a measurement needs a path");
+    place->path = clean_path(path);
+    roast_status status = place->path == NULL ? no_memory(err) : split(place, err);
+    if (status == ROAST_OK)
+        status = make_folders(place->folder, err);
+    if (status == ROAST_OK) {
+        place->folder_fd = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (place->folder_fd < 0)
+            status = failed(place->folder, "open", err);
+    }
+    if (status != ROAST_OK)
+        roast_place_close(place);
+    return status;
+}
+
+void roast_place_close(roast_place *place) {
+    if (place->folder_fd >= 0)
+        close(place->folder_fd);
+    roast_free(place->folder);
+    roast_free(place->path);
+    *place = (roast_place){.folder_fd = -1};
+}
+
+/* ---- what is there ---- */
+
+static bool is_empty(const roast_place *place) {
+    bool empty = true;
+    DIR *directory = opendir(place->path);
+    if (directory == NULL)
+        return false;
+    for (struct dirent *entry; empty && (entry = readdir(directory)) != NULL;)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(directory);
+    return empty;
+}
+
+typedef enum occupant { NOBODY, EMPTY_DIRECTORY, MEASUREMENT, SOMETHING_ELSE } occupant;
+
+static occupant occupant_of(const roast_place *place) {
+    struct stat info;
+    if (fstatat(place->folder_fd, place->name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return NOBODY; /* or nobody that we may see: the rename will tell */
+    if (!S_ISDIR(info.st_mode))
+        return SOMETHING_ELSE;
+    if (roast_store_is_measurement(place->path) != ROAST_STORE_NONE)
+        return MEASUREMENT;
+    return is_empty(place) ? EMPTY_DIRECTORY : SOMETHING_ELSE;
+}
+
+static roast_status refuse(const roast_place *place, occupant there, roast_error *err) {
+    errno = EEXIST;
+    return roast_error_set(err, ROAST_EIO, "measurement", -1,
+                           there == MEASUREMENT
+                               ? "%s exists, and it is not to be overwritten"
+                               : "%s exists and is not a measurement: it is left alone",
+                           place->path);
+}
+
+static bool may_take(occupant there, bool overwrite) {
+    return there == NOBODY || there == EMPTY_DIRECTORY || (there == MEASUREMENT && overwrite);
+}
+
+roast_status roast_place_check(const roast_place *place, bool overwrite, roast_error *err) {
+    occupant there = occupant_of(place);
+    return may_take(there, overwrite) ? ROAST_OK : refuse(place, there, err);
+}
+
+/* ---- writing ---- */
+
+roast_status roast_place_begin(const roast_place *place, roast_temporary *temporary,
+                               roast_error *err) {
+    roast_temporary_sweep(place);
+    for (int tries = 0; tries < 16; tries++) {
+        if (roast_temporary_make(place, temporary))
+            return ROAST_OK;
+        if (errno != EEXIST && errno != ENOENT && errno != EWOULDBLOCK)
+            break;
+    }
+    return failed(place->folder, "mkdir", err);
+}
+
+char *roast_place_inside(const roast_place *place, const roast_temporary *temporary,
+                         const char *file) {
+    char *directory = roast_path_join(place->folder, temporary->name);
+    char *path = directory == NULL ? NULL : roast_path_join(directory, file);
+    roast_free(directory);
+    return path;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len) {
+    while (len > 0) {
+        ssize_t written = write(fd, bytes, len);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            errno = written == 0 ? ENOSPC : errno;
+            return false;
+        }
+        bytes += written;
+        len -= (size_t)written;
+    }
+    return true;
+}
+
+/* Closes without losing the reason of a failure before. */
+static bool close_after(int fd, bool fine) {
+    int number = errno;
+    bool closed = close(fd) == 0;
+    if (!fine)
+        errno = number;
+    return fine && closed;
+}
+
+roast_status roast_temporary_write(const roast_temporary *temporary, const char *name,
+                                   const void *bytes, size_t len, roast_error *err) {
+    int fd = openat(temporary->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return failed(name, "open", err);
+    bool written = write_all(fd, bytes, len) && fsync(fd) == 0;
+    return close_after(fd, written) ? ROAST_OK : failed(name, "write", err);
+}
+
+roast_status roast_temporary_sync(const roast_temporary *temporary, const char *name,
+                                  roast_error *err) {
+    int fd = openat(temporary->fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return failed(name, "open", err);
+    bool synced = fsync(fd) == 0;
+    return close_after(fd, synced) ? ROAST_OK : failed(name, "fsync", err);
+}
+
+/* ---- taking the place ---- */
+
+static int rename_with(int folder, const char *from, const char *to, unsigned flags) {
+#ifdef RENAME_EXCHANGE
+    return renameat2(folder, from, folder, to, flags);
+#else
+    (void)folder, (void)from, (void)to, (void)flags;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+#ifndef RENAME_EXCHANGE
+#define RENAME_NOREPLACE 1
+#define RENAME_EXCHANGE  2
+#endif
+
+static bool not_known(int number) {
+    return number == EINVAL || number == ENOSYS || number == ENOTSUP;
+}
+
+/* In two steps, for file systems that cannot exchange two names: a crash between them leaves none. */
+static bool swap_in_steps(const roast_place *place, const char *name, char old[]) {
+    int folder = place->folder_fd;
+    if (!roast_temporary_name(place, old) || renameat(folder, place->name, folder, old) != 0)
+        return false;
+    if (renameat(folder, name, folder, place->name) == 0)
+        return true;
+    int number = errno;
+    renameat(folder, old, folder, place->name);
+    errno = number;
+    return false;
+}
+
+static bool take_free_place(const roast_place *place, const char *name) {
+    if (rename_with(place->folder_fd, name, place->name, RENAME_NOREPLACE) == 0)
+        return true;
+    /* A plain rename replaces an empty directory at most. */
+    return not_known(errno) && renameat(place->folder_fd, name, place->folder_fd, place->name) == 0;
+}
+
+/* `old` gets the name of the directory that was replaced, if one was. */
+static bool take_place(const roast_place *place, const char *name, occupant there, char old[]) {
+    old[0] = '\0';
+    if (there == NOBODY)
+        return take_free_place(place, name);
+    if (there == EMPTY_DIRECTORY)
+        return renameat(place->folder_fd, name, place->folder_fd, place->name) == 0;
+    if (rename_with(place->folder_fd, name, place->name, RENAME_EXCHANGE) == 0) {
+        snprintf(old, ROAST_TEMPORARY_NAME, "%s", name);
+        return true;
+    }
+    return not_known(errno) && swap_in_steps(place, name, old);
+}
+
+static bool lost_a_race(int number) {
+    return number == EEXIST || number == ENOTEMPTY || number == ENOENT;
+}
+
+roast_status roast_place_commit(const roast_place *place, roast_temporary *temporary,
+                                bool overwrite, roast_error *err) {
+    char old[ROAST_TEMPORARY_NAME];
+    if (fsync(temporary->fd) != 0)
+        return failed(place->path, "fsync", err);
+    for (int tries = 0; tries < 16; tries++) {
+        occupant there = occupant_of(place);
+        if (!may_take(there, overwrite))
+            return refuse(place, there, err);
+        if (take_place(place, temporary->name, there, old)) {
+            fsync(place->folder_fd); /* it is done; a folder that cannot be synced undoes nothing */
+            if (old[0] != '\0')
+                roast_temporary_retire(place, old);
+            close(temporary->fd);
+            temporary->fd = -1;
+            return ROAST_OK;
+        }
+        if (!lost_a_race(errno))
+            break;
+    }
+    return failed(place->path, "rename", err);
+}
+
+void roast_place_discard(const roast_place *place, roast_temporary *temporary) {
+    if (temporary->fd < 0)
+        return;
+    int number = errno;
+    roast_temporary_retire(place, temporary->name);
+    close(temporary->fd);
+    temporary->fd = -1;
+    errno = number;
+}
+
+void roast_place_remove(const roast_place *place) {
+    if (roast_store_is_measurement(place->path) == ROAST_STORE_OURS)
+        roast_temporary_empty(place, place->name, NULL);
+}
+
+/* ---- reading ---- */
+
+static roast_status read_all(int fd, const char *name, size_t limit, char **bytes, size_t *len,
+                             roast_error *err) {
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return failed(name, "fstat", err);
+    if (!S_ISREG(info.st_mode) || info.st_size < 0 || (uint64_t)info.st_size > limit)
+        return roast_error_set(err, ROAST_ECORRUPT, name, -1, "%s is no file of at most %zu bytes",
+                               name, limit);
+    size_t size = (size_t)info.st_size, done = 0;
+    char *data = roast_alloc(size + 1);
+    if (data == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, name, -1, "no memory for %s", name);
+    while (done < size) {
+        ssize_t got = read(fd, data + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            roast_status status = failed(name, "read", err);
+            roast_free(data);
+            return status;
+        }
+        if (got == 0)
+            break; /* it was cut meanwhile */
+        done += (size_t)got;
+    }
+    data[done] = '\0';
+    *bytes = data;
+    *len = done;
+    return ROAST_OK;
+}
+
+roast_status roast_path_read(const char *directory, const char *name, size_t limit, char **bytes,
+                             size_t *len, roast_error *err) {
+    char *path = roast_path_join(directory, name);
+    if (path == NULL)
+        return no_memory(err);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    roast_status status;
+    if (fd >= 0)
+        status = read_all(fd, name, limit, bytes, len, err);
+    else if (errno == ENOENT || errno == ENOTDIR)
+        status = roast_error_set(err, ROAST_ENOTFOUND, name, -1, "%s does not exist", path);
+    else
+        status = failed(path, "open", err);
+    if (fd >= 0)
+        close(fd);
+    roast_free(path);
+    return status;
+}

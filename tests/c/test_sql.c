@@ -1,0 +1,307 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run_sample.h"
+
+#include "roast/sql.h"
+#include "roast/store.h"
+
+/* ---- a measurement to ask ---- */
+
+typedef struct asked {
+    char folder[64], path[80];
+    roast_store *store;
+    roast_sql *sql;
+} asked;
+
+static void save_run(asked *a) {
+    roast_error err;
+    roast_run *run = full_run();
+    strcpy(a->folder, "/tmp/roast-sql-XXXXXX");
+    assert_non_null(mkdtemp(a->folder));
+    snprintf(a->path, sizeof a->path, "%s/run", a->folder);
+    roast_store_options options = {.path = a->path};
+    assert_ok(roast_store_save(run, &options, &err), err);
+    roast_run_free(run);
+}
+
+static void remove_run(const asked *a) {
+    char command[200];
+    snprintf(command, sizeof command, "rm -r '%s'", a->folder);
+    assert_int_equal(0, system(command));
+}
+
+static int set_up(void **state) {
+    roast_error err;
+    asked *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    save_run(a);
+    assert_ok(roast_store_open(a->path, &a->store, &err), err);
+    assert_ok(roast_sql_new(a->store, &a->sql, &err), err);
+    *state = a;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    asked *a = *state;
+    roast_sql_free(a->sql);
+    roast_store_close(a->store);
+    remove_run(a);
+    free(a);
+    return 0;
+}
+
+static void ask(asked *a, const char *query) {
+    roast_error err;
+    assert_ok(roast_sql_ask(a->sql, roast_str_of(query), &err), err);
+}
+
+static bool next(asked *a) {
+    roast_error err;
+    bool there;
+    assert_ok(roast_sql_next(a->sql, &there, &err), err);
+    return there;
+}
+
+/* The one number that a question has for an answer. */
+static double number(asked *a, const char *query) {
+    ask(a, query);
+    assert_true(next(a));
+    roast_sql_cell cell = roast_sql_cell_at(a->sql, 0);
+    double value = cell.kind == ROAST_SQL_INT ? (double)cell.integer : cell.real;
+    assert_true(cell.kind == ROAST_SQL_INT || cell.kind == ROAST_SQL_REAL);
+    assert_false(next(a));
+    return value;
+}
+
+/* ---- answers ---- */
+
+static void test_questions_to_the_chunks(void **state) {
+    asked *a = *state;
+    assert_near(6, number(a, "SELECT count(*) FROM chunks"));
+    assert_near(
+        1.5, number(a, "SELECT avg(duration) FROM chunks WHERE dataset = 'A' AND error IS NULL"));
+    ask(a, "SELECT dataset, sum(num_events) AS n, NULL, x'00ff', 0.5 FROM chunks "
+           "WHERE dataset = 'B' GROUP BY 1;  -- that is all");
+    assert_int_equal(5, roast_sql_column_count(a->sql));
+    assert_string_equal("dataset", roast_sql_column(a->sql, 0));
+    assert_string_equal("n", roast_sql_column(a->sql, 1));
+    assert_null(roast_sql_column(a->sql, 5));
+    assert_true(next(a));
+    assert_int_equal(ROAST_SQL_TEXT, roast_sql_cell_at(a->sql, 0).kind);
+    assert_str("B", roast_sql_cell_at(a->sql, 0).text);
+    assert_int_equal(200, roast_sql_cell_at(a->sql, 1).integer);
+    assert_int_equal(ROAST_SQL_NULL, roast_sql_cell_at(a->sql, 2).kind);
+    assert_int_equal(ROAST_SQL_BLOB, roast_sql_cell_at(a->sql, 3).kind);
+    assert_int_equal(2, roast_sql_cell_at(a->sql, 3).text.len);
+    assert_near(0.5, roast_sql_cell_at(a->sql, 4).real);
+    assert_int_equal(ROAST_SQL_NULL, roast_sql_cell_at(a->sql, 5).kind);
+    assert_false(next(a));
+}
+
+static void test_the_series_is_a_table(void **state) {
+    asked *a = *state;
+    /* Two workers at five moments, and eight more at two of them. */
+    assert_near(26, number(a, "SELECT count(*) FROM samples"));
+    assert_near(400e6, number(a, "SELECT max(memory) FROM samples"));
+    assert_near(5, number(a, "SELECT count(*) FROM samples WHERE worker = 'tcp://worker:1'"));
+    assert_near(0, number(a, "SELECT count(*) FROM samples WHERE worker = 'nobody'"));
+    assert_near(0, number(a, "SELECT count(*) FROM samples WHERE worker = NULL"));
+    assert_near(1700000000.123456789, number(a, "SELECT min(timestamp) FROM samples"));
+    assert_near(2, number(a, "SELECT count(*) FROM samples WHERE memory IS NULL"));
+    assert_near(80, number(a, "SELECT max(cpu) FROM samples WHERE worker LIKE '%:9'"));
+    /* With itself, worker by worker: each walk stands alone. */
+    assert_near(2 * 25 + 8 * 4, number(a, "SELECT count(*) FROM samples x JOIN samples y "
+                                          "ON x.worker = y.worker"));
+    assert_near(26 * 26, number(a, "SELECT count(*) FROM samples x, samples y"));
+    assert_near(26, number(a, "SELECT count(DISTINCT rowid) FROM samples"));
+}
+
+static void test_tables_of_the_caller(void **state) {
+    asked *a = *state;
+    roast_error err;
+    assert_ok(roast_sql_add_table(a->sql, "metrics", "key value unit", &err), err);
+    char key[] = "wall_time";
+    const roast_sql_cell rows[][3] = {
+        {roast_sql_text(roast_str_of(key)), roast_sql_real(10), roast_sql_text(roast_str_of("s"))},
+        {roast_sql_text(roast_str_of("n")), roast_sql_int(7), roast_sql_text(roast_str_of(NULL))},
+        {roast_sql_text(roast_str_of("none")),
+         roast_sql_real(NAN),
+         {.kind = ROAST_SQL_BLOB, .text = {"\0", 1}}},
+    };
+    for (int i = 0; i < 3; i++)
+        assert_ok(roast_sql_add_row(a->sql, rows[i], &err), err);
+    key[0] = 'x'; /* it was copied */
+    assert_near(10, number(a, "SELECT value FROM metrics WHERE key = 'wall_time'"));
+    assert_near(7, number(a, "SELECT value FROM metrics WHERE unit IS NULL"));
+    assert_near(2, number(a, "SELECT count(value) FROM metrics"));
+    assert_near(1, number(a, "SELECT length(unit) FROM metrics WHERE key = 'none'"));
+    assert_status(ROAST_EINVAL, roast_sql_add_table(a->sql, "no good", "a", &err));
+    assert_status(ROAST_EINVAL, roast_sql_add_table(a->sql, "", "a", &err));
+    assert_status(ROAST_EINVAL, roast_sql_add_table(a->sql, "t", "a, b", &err));
+}
+
+static void test_the_list_of_tables(void **state) {
+    asked *a = *state;
+    roast_error err;
+    const roast_sql_table *table;
+    bool chunks = false, samples = false, mine = false, behind = false;
+    assert_ok(roast_sql_add_table(a->sql, "mine", "one two", &err), err);
+    for (uint32_t i = 0; (table = roast_sql_table_at(a->sql, i)) != NULL; i++) {
+        assert_true(!behind || table->stored); /* the friendly ones come first */
+        behind = table->stored;
+        chunks = chunks || (strcmp(table->name, "chunks") == 0 && !table->stored &&
+                            strstr(table->columns, "t_start t_end duration") != NULL);
+        samples = samples || (strcmp(table->name, "samples") == 0 &&
+                              strncmp(table->columns, "worker timestamp memory ", 24) == 0);
+        mine = mine || (strcmp(table->name, "mine") == 0 && !table->stored &&
+                        strcmp(table->columns, "one two") == 0);
+        /* Every one of them can be asked. */
+        char query[200];
+        snprintf(query, sizeof query, "SELECT count(*) FROM %s", table->name);
+        assert_true(number(a, query) >= 0);
+    }
+    assert_true(chunks && samples && mine && behind);
+}
+
+/* ---- what is not answered ---- */
+
+static void assert_refused(asked *a, roast_status expected, const char *query, const char *words,
+                           int64_t position) {
+    roast_error err;
+    roast_status status = roast_sql_ask(a->sql, roast_str_of(query), &err);
+    bool there;
+    if (status == ROAST_OK)
+        status = roast_sql_next(a->sql, &there, &err);
+    if (status != expected || strstr(err.message, words) == NULL || err.position != position)
+        fail_msg("%s: %s '%s' at %lld", query, roast_status_name(status), err.message,
+                 (long long)err.position);
+}
+
+static void test_wrong_questions(void **state) {
+    asked *a = *state;
+    assert_refused(a, ROAST_EINVAL, "SELECT * FROM chunkz", "did you mean \"chunks\"?", 14);
+    assert_refused(a, ROAST_EINVAL, "SELECT durations FROM chunks", "did you mean \"duration\"?",
+                   7);
+    assert_refused(a, ROAST_EINVAL, "SELECT c.memry FROM samples c", "did you mean \"memory\"?", 7);
+    assert_refused(a, ROAST_EINVAL, "SELECT * FROM zzzzzzzz", "no such table: zzzzzzzz", 14);
+    assert_refused(a, ROAST_EINVAL, "SELEC 1", "near \"SELEC\": syntax error", 0);
+    assert_refused(a, ROAST_EINVAL, "", "there is no question", -1);
+    assert_refused(a, ROAST_EINVAL, " ; -- nothing", "there is no question", -1);
+    assert_refused(a, ROAST_EINVAL, "SELECT 1; SELECT 2", "only one question at a time", 9);
+    assert_refused(a, ROAST_EINVAL, "SELECT 1; nonsense", "only one question at a time", 9);
+    assert_refused(a, ROAST_EINVAL, "SELECT json('{')", "malformed JSON", -1);
+    assert_near(3, number(a, "SELECT 1 + 2 ;; ")); /* and goes on */
+}
+
+static void test_nothing_can_be_changed(void **state) {
+    asked *a = *state;
+    static const char *const queries[] = {
+        "DELETE FROM chunk_rows",
+        "UPDATE meta SET value = 1",
+        "INSERT INTO notes VALUES (1, 'x')",
+        "CREATE TABLE t(x)",
+        "CREATE TEMP TABLE t AS SELECT 1",
+        "CREATE VIEW v AS SELECT 1",
+        "DROP VIEW chunks",
+        "ALTER TABLE meta ADD COLUMN x",
+        "ATTACH ':memory:' AS other",
+        "ATTACH '/tmp/roast-sql-attached' AS other",
+        "DETACH main",
+        "BEGIN",
+        "SAVEPOINT s",
+        "VACUUM",
+        "VACUUM INTO '/tmp/roast-sql-attached'",
+        "REINDEX",
+        "ANALYZE",
+        "PRAGMA user_version = 5",
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA writable_schema = ON",
+        "PRAGMA trusted_schema = ON",
+        "SELECT load_extension('x')",
+        "WITH x AS (SELECT 1) DELETE FROM meta",
+    };
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
+        assert_refused(a, ROAST_EINVAL, queries[i], "only questions are answered", -1);
+    assert_int_equal(-1, access("/tmp/roast-sql-attached", F_OK));
+    assert_near(1, number(a, "PRAGMA user_version"));
+    ask(a, "PRAGMA table_info(chunks)");
+    assert_true(next(a));
+    ask(a, "EXPLAIN QUERY PLAN SELECT * FROM chunks");
+    assert_true(next(a));
+}
+
+static void test_a_question_without_end(void **state) {
+    asked *a = *state;
+    roast_sql_set_time_limit(a->sql, 0.02);
+    assert_refused(a, ROAST_ELIMIT,
+                   "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+                   "SELECT max(x) FROM n",
+                   "longer than 0.02 s", -1);
+    roast_sql_set_time_limit(a->sql, 0);
+    assert_near(6, number(a, "SELECT count(*) FROM chunks"));
+}
+
+static void test_out_of_turn(void **state) {
+    asked *a = *state;
+    bool there;
+    roast_sql_cell cell = roast_sql_int(1);
+    assert_status(ROAST_ESTATE, roast_sql_next(a->sql, &there, NULL));
+    assert_status(ROAST_ESTATE, roast_sql_add_row(a->sql, &cell, NULL));
+    assert_int_equal(0, roast_sql_column_count(a->sql));
+    assert_null(roast_sql_column(a->sql, 0));
+    assert_int_equal(ROAST_SQL_NULL, roast_sql_cell_at(a->sql, 0).kind);
+    roast_sql_free(NULL);
+}
+
+/* The store is as before when the questions are over. */
+static void test_the_store_afterwards(void **state) {
+    asked *a = *state;
+    roast_error err;
+    roast_series *series = NULL;
+    assert_near(26, number(a, "SELECT count(*) FROM samples"));
+    roast_sql_free(a->sql);
+    a->sql = NULL;
+    assert_ok(roast_store_series(a->store, &series, &err), err);
+    assert_int_equal(26, roast_series_sample_count(series));
+    roast_series_free(series);
+    assert_ok(roast_sql_new(a->store, &a->sql, &err), err);
+    assert_near(26, number(a, "SELECT count(*) FROM samples"));
+}
+
+static roast_status open_and_ask(void *context) {
+    const asked *a = context;
+    roast_store *store;
+    roast_sql *sql = NULL;
+    bool there = true;
+    const roast_sql_cell row[] = {roast_sql_text(roast_str_of("x")), roast_sql_int(1)};
+    ROAST_TRY(roast_store_open(a->path, &store, NULL));
+    roast_status status = roast_sql_new(store, &sql, NULL);
+    if (status == ROAST_OK)
+        status = roast_sql_add_table(sql, "mine", "a b", NULL);
+    if (status == ROAST_OK)
+        status = roast_sql_add_row(sql, row, NULL);
+    if (status == ROAST_OK)
+        status = roast_sql_ask(sql, roast_str_of("SELECT count(*) FROM samples, mine"), NULL);
+    while (status == ROAST_OK && there)
+        status = roast_sql_next(sql, &there, NULL);
+    roast_sql_free(sql);
+    roast_store_close(store);
+    return status;
+}
+
+static void test_every_failing_allocation(void **state) {
+    assert_true(alloc_walk(open_and_ask, *state) > 5);
+}
+
+int main(void) {
+#define WITH_A_RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_A_RUN(test_questions_to_the_chunks), WITH_A_RUN(test_the_series_is_a_table),
+        WITH_A_RUN(test_tables_of_the_caller),    WITH_A_RUN(test_the_list_of_tables),
+        WITH_A_RUN(test_wrong_questions),         WITH_A_RUN(test_nothing_can_be_changed),
+        WITH_A_RUN(test_a_question_without_end),  WITH_A_RUN(test_out_of_turn),
+        WITH_A_RUN(test_the_store_afterwards),    WITH_A_RUN(test_every_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+"""A run with output_dir: saved however it ends, and readable while it goes on."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from coffea import processor
+from coffea.nanoevents import NanoAODSchema
+
+from roastcoffea import MetricsCollector, load_measurement, open_run, track_metrics
+
+import coffea_metrics
+
+
+class Analysis(processor.ProcessorABC):
+    def __init__(self, pause=0.0, fail=None):
+        self.pause, self.fail = pause, fail
+
+    @track_metrics
+    def process(self, events):
+        time.sleep(self.pause)
+        if events.metadata["dataset"] == self.fail:
+            raise RuntimeError("by design")
+        return {"events": len(events)}
+
+    def postprocess(self, accumulator):
+        return accumulator
+
+
+def executor_of(kind, request):
+    return {
+        "iterative": lambda: processor.IterativeExecutor(status=False),
+        "threads": lambda: processor.FuturesExecutor(
+            status=False, pool=concurrent.futures.ThreadPoolExecutor, workers=2),
+        "processes": lambda: processor.FuturesExecutor(status=False, workers=2),
+        "dask": lambda: processor.DaskExecutor(client=request.getfixturevalue("client"), status=False),
+    }[kind]()
+
+
+KINDS = ["iterative", "threads", "processes", "dask"]
+
+
+def only(folder):
+    (path,) = folder.iterdir()
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_at_the_end(kind, fileset, tmp_path, request):
+    executor = executor_of(kind, request)
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400)
+    with MetricsCollector(executor, output_dir=tmp_path, worker_tracking_interval=0.1,
+                          config={"round": 3}) as mc:
+        runner(fileset, processor_instance=Analysis())
+    assert mc.measurement_path == only(tmp_path)
+    metrics, t0, t1 = load_measurement(mc.measurement_path)
+    assert (t0, t1) == (mc.t_start, mc.t_end)
+    expected = mc.get_metrics()
+    assert set(metrics) == set(expected)
+    for name in expected:
+        assert metrics[name] == expected[name], name
+    saved = open_run(mc.measurement_path)
+    assert saved.config == {"round": 3}
+    assert len(saved.chunk_metrics) == expected["num_chunks"]
+    meta = saved.meta
+    assert meta["executor"] == type(executor).__name__
+    assert meta["schema"] == "NanoAODSchema"
+    assert meta["chunksize"] == "400"
+    assert (meta["datasets"], meta["files"]) == ("3", "6")
+    for package in ("roastcoffea", "coffea", "dask", "uproot", "awkward", "python"):
+        assert meta[f"{package}_version"]
+    assert meta["host"] and meta["kernel"] and int(meta["cores"]) and int(meta["memory_bytes"])
+    assert meta["start_utc"].startswith(time.strftime("%Y-", time.gmtime(t0)))
+
+
+def test_saved_after_a_raise(fileset, tmp_path, request):
+    executor = executor_of("dask", request)
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400)
+    with pytest.raises(Exception, match="by design"), MetricsCollector(
+            executor, output_dir=tmp_path, measurement_name="failed") as mc:
+        runner(fileset, processor_instance=Analysis(fail="wjets"))
+    saved = open_run(tmp_path / "failed")
+    assert saved.state == "finished"
+    assert len(saved.chunk_metrics) == len(mc.chunk_metrics) > 0
+    assert any("by design" in chunk.get("error", "") for chunk in saved.chunk_metrics)
+
+
+def test_what_is_told_after_the_end_is_saved_too(fileset, tmp_path):
+    with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
+        pass
+    assert "total_events" not in load_measurement(mc.measurement_path)[0]
+    mc.set_coffea_report({"entries": 12, "bytesread": 3, "processtime": 1.0, "chunks": 1})
+    assert load_measurement(mc.measurement_path)[0]["total_events"] == 12
+    assert only(tmp_path) == mc.measurement_path
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_run(tmp_path):
+    (tmp_path / "file").write_text("x")
+    started = []
+    with pytest.raises(NotADirectoryError), MetricsCollector(
+            processor.IterativeExecutor(status=False), output_dir=tmp_path / "file"):
+        started.append(True)
+    assert not started
+    with pytest.raises(ValueError, match="measurement_name"):
+        MetricsCollector(processor.IterativeExecutor(), output_dir=tmp_path, measurement_name="a/b")
+
+
+def test_the_results_are_worth_more_than_the_measurement(fileset, tmp_path):
+    """A folder that goes away during the run must not cost the user his output."""
+    executor = processor.IterativeExecutor(status=False)
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema)
+    folder = tmp_path / "folder"
+    with pytest.warns(UserWarning, match="could not be saved"):
+        with MetricsCollector(executor, output_dir=folder) as mc:
+            output = runner(fileset, processor_instance=Analysis())
+            folder.rename(tmp_path / "elsewhere")
+            folder.write_text("in the way")
+    assert output["events"] == 6300
+    assert any("could not be saved" in note for note in mc.notes)
+    assert len(open_run(mc.save_measurement(tmp_path / "other")).chunk_metrics) == 6
+
+
+def test_second_dialect_takes_the_folder_second(fileset, tmp_path):
+    executor = processor.IterativeExecutor(status=False)
+    with coffea_metrics.MetricsCollector(executor, str(tmp_path)) as mc:
+        processor.Runner(executor=executor, schema=NanoAODSchema)(fileset, processor_instance=Analysis())
+    assert mc.measurement_path == only(tmp_path)
+    assert coffea_metrics.MetricsCollector(executor, "local").output_dir is None
+
+
+# ---- while it goes on ----
+
+PROGRAM = textwrap.dedent("""
+    import sys, ast
+    sys.path.insert(0, sys.argv[3])
+    from coffea import processor
+    from coffea.nanoevents import NanoAODSchema
+    from distributed import Client, LocalCluster
+    from roastcoffea import MetricsCollector
+    from test_output_dir import Analysis
+
+    if __name__ == "__main__":
+        fileset = ast.literal_eval(sys.argv[2])
+        kind = sys.argv[4]
+        if kind == "dask":
+            client = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
+            executor = processor.DaskExecutor(client=client, status=False)
+        elif kind == "processes":
+            executor = processor.FuturesExecutor(status=False, workers=2)
+        else:
+            executor = processor.IterativeExecutor(status=False)
+        runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=100)
+        with MetricsCollector(executor, output_dir=sys.argv[1], worker_tracking_interval=0.25) as mc:
+            print("begun", flush=True)
+            runner(fileset, processor_instance=Analysis(pause=0.3))
+""")
+
+
+@pytest.mark.parametrize("kind", ["iterative", "processes", "dask"])
+def test_a_client_that_is_killed_loses_two_seconds_at_most(kind, fileset, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    folder = tmp_path / "measurements"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    program = subprocess.Popen(
+        [sys.executable, str(script), str(folder), repr(fileset), str(Path(__file__).parent), kind],
+        env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert program.stdout.readline() == "begun\n"
+        path = only(folder)
+        until = time.monotonic() + 60
+        while len((live := open_run(path)).chunk_metrics) < 4 and time.monotonic() < until:
+            time.sleep(0.2)
+        assert live.state == "live"
+        assert len(live.chunk_metrics) >= 4
+        os.killpg(program.pid, signal.SIGKILL)
+        killed = time.time()
+    finally:
+        if program.poll() is None:
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+        program.stdout.close()
+    left = open_run(path)
+    assert left.state == "unfinished"
+    assert len(left.chunk_metrics) >= len(live.chunk_metrics)
+    # The chunks are 0.3 s long, so that the last one that had ended did so shortly before.
+    # Twice the two seconds, as the machine may be busy with other things.
+    assert killed - max(chunk["t_end"] for chunk in left.chunk_metrics) < 4 + 0.3
+    times = list(left.tracking_data["worker_counts"])
+    assert killed - times[-1].timestamp() < 4 + 0.25
+    assert left.meta["chunksize"] == "100"
+    left.print_summary()

@@ -1,0 +1,81 @@
+"""`roast show` on a saved run, and `print_summary()` of the same one: letter by letter."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import awkward as ak
+import pytest
+from coffea import processor
+from coffea.nanoevents import NanoAODSchema
+from files import nano_columns, write_ttree
+
+import roastcoffea
+from roastcoffea import MetricsCollector, track_bytes, track_memory, track_metrics, track_time
+
+# The program that was installed with the package.
+PROGRAM = os.environ.get("ROAST_PROGRAM") or str(Path(sys.executable).with_name("roast"))
+WIDTHS = (60, 80, 100, 120, 200)
+
+
+class Analysis(processor.ProcessorABC):
+    @track_metrics
+    def process(self, events):
+        with track_time(self, "selection"):
+            with track_time(self, "Größe → 漢字"):
+                jets = events.Jet[events.Jet.pt > 30]
+            with track_time(self, "[red]\x1b[31mnot red[/red]"):
+                muons = events.Muon[events.Muon.pt > 20]
+        with track_memory(self, "selection"), track_bytes(self, events, "flags"):
+            found = ak.sum(ak.num(jets)) + ak.sum(ak.num(muons)) + ak.sum(events.Flag["7"])
+        return {events.metadata["dataset"]: int(found)}
+
+    def postprocess(self, accumulator):
+        return accumulator
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("show")
+    path = write_ttree(folder / "a_rather_long_name_of_a_file_with_events.root", nano_columns(2000, 1), step=500)
+    other = write_ttree(folder / "b.root", nano_columns(1000, 2), step=500)
+    fileset = {"ttbar": {"files": {path: "Events"}}, "zjets": {"files": {other: "Events"}}}
+    executor = processor.IterativeExecutor(status=False)
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=500, savemetrics=True)
+    with MetricsCollector(executor, worker_tracking_interval=0.05) as mc:
+        runner(fileset, processor_instance=Analysis())
+    return mc, mc.save_measurement(folder, "it")
+
+
+def show(path, *options):
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    return subprocess.run([PROGRAM, "show", str(path), *options], capture_output=True, text=True, check=True,
+                          env=environment).stdout
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_letter_by_letter(measured, width, monkeypatch, capsys):
+    mc, path = measured
+    monkeypatch.setenv("COLUMNS", str(width))
+    mc.print_summary()
+    collected = capsys.readouterr().out
+    roastcoffea.open_run(path).print_summary()
+    loaded = capsys.readouterr().out
+    shown = show(path, "--width", str(width))
+    assert shown == loaded
+    assert shown == collected
+    for title in ("200 Gbps Challenge", "Timing Breakdown", "Datasets", "Sections: Memory", "Branches by Bytes"):
+        assert f"{title}\n" in shown
+    assert "\\x1b[31mnot red" in shown or width == 60
+
+
+def test_json(measured):
+    mc, path = measured
+    told = json.loads(show(path, "--json"))
+    assert told["metrics"]["total_events"] == {"value": 3000, "unit": "1"}
+    for key, entry in told["metrics"].items():
+        assert entry["value"] == pytest.approx(mc.metrics[key]), key

@@ -1,0 +1,349 @@
+"""Attempts, the watch that makes them, and what a run knows from them."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from roastcoffea import _core
+from roastcoffea._core import Attempts, Run, TaskWatch, WorkerSeries
+
+A, B = "tcp://a:1", "tcp://b:2"
+KEY = "Proc-0123456789abcdef0123456789abcdef"
+
+
+def task(worker=A, prefix="Proc"):
+    return SimpleNamespace(
+        processing_on=SimpleNamespace(address=worker), prefix=SimpleNamespace(name=prefix)
+    )
+
+
+class Scheduler:
+    """As much of Dask's as a watch sees."""
+
+    def __init__(self, own=()):
+        self.tasks = {}
+        self.watch = TaskWatch(self.tasks)
+        self.watch.expect(own)
+
+    def send(self, key, worker=A, prefix="Proc", queued=False):
+        self.tasks[key] = task(worker, prefix)
+        if queued:
+            self.watch.transition(key, "waiting", "queued", stimulus_id="s-1")
+        self.watch.transition(key, "queued" if queued else "waiting", "processing", stimulus_id="s-1")
+
+    def done(self, key, start, stop, worker=A, **fields):
+        self.watch.transition(
+            key, "processing", "memory", stimulus_id="task-finished-1", worker=worker, thread=77,
+            startstops=({"action": "transfer", "start": start - 0.5, "stop": start - 0.25},
+                        {"action": "compute", "start": start, "stop": stop}), nbytes=1000, **fields)
+
+    def release(self, key, stimulus):
+        self.watch.transition(key, "processing", "released", stimulus_id=stimulus)
+
+    def records(self, **options):
+        return self.watch.finish().records(**options)
+
+
+def test_a_task_that_goes_well():
+    scheduler = Scheduler([KEY])
+    before = time.time()
+    scheduler.send(KEY, queued=True)
+    scheduler.done(KEY, 100.0, 102.5)
+    # what is not about a try
+    scheduler.watch.transition(KEY, "memory", "released", stimulus_id="x")
+    scheduler.watch.transition(KEY, "released", "forgotten", stimulus_id="x")
+    after = time.time()
+    (record,) = scheduler.records()
+    moments = [record.pop(name) for name in ("ready", "sent", "ended")]
+    assert [before - 1e-3, *moments, after] == sorted([before - 1e-3, *moments, after])
+    assert record == {
+        "key": KEY, "prefix": "Proc", "kind": "other", "worker": A, "thread": 77, "start": 100.0,
+        "stop": 102.5, "transfer_seconds": 0.25, "deserialize_seconds": None, "disk_seconds": None,
+        "nbytes": 1000, "outcome": "done", "exception": None, "wasted_seconds": 0.0,
+        "wasted_bytes": 0}
+
+
+def test_a_task_that_raises_is_told_of_before_it_is_tried_again():
+    scheduler = Scheduler([KEY])
+    scheduler.send(KEY)
+    phases = [{"action": "compute", "start": 10.0, "stop": 11.0}]
+    # from another worker than the one that has it now: about another try
+    scheduler.watch.raised(key=KEY, worker=B, startstops=phases, exception_text="KeyError(1)", thread=1)
+    scheduler.watch.raised(
+        key=KEY, worker=A, startstops=phases, exception_text="ValueError('no, \"thanks\"')", thread=5)
+    scheduler.release(KEY, "task-erred-17.5")
+    scheduler.send(KEY, worker=B)
+    scheduler.release(KEY, "task-erred-18.5")  # nobody has told
+    scheduler.send(KEY)
+    scheduler.watch.transition(
+        KEY, "processing", "erred", stimulus_id="task-erred-19", cause=KEY, worker=A, thread=5,
+        startstops=phases, exception_text="OSError(2, 'no file')")
+    first, second, third = scheduler.records()
+    assert [r["outcome"] for r in (first, second, third)] == ["raised"] * 3
+    assert first["exception"] == 'ValueError: no, "thanks"'
+    assert (first["start"], first["wasted_seconds"], first["thread"]) == (10.0, 1.0, 5)
+    assert (second["exception"], second["worker"], second["start"]) == (None, B, None)
+    assert 0 <= second["wasted_seconds"] < 60
+    assert third["exception"] == "OSError: 2, 'no file'"
+
+
+def test_a_worker_that_leaves():
+    keys = [f"Proc-{i}" for i in range(4)]
+    scheduler = Scheduler(keys)
+    for key in keys:
+        scheduler.send(key)
+    scheduler.done("Proc-0", 1.0, 2.0)
+    scheduler.watch.moved("Proc-3", B)  # stolen: it is not lost
+    # has killed too many: told before the departure itself
+    scheduler.watch.transition("Proc-2", "processing", "erred", stimulus_id="gone-1", cause="Proc-2",
+                               worker=A, exception=b"...")
+    scheduler.watch.left(A, False, 2, ["Proc-0"], "gone-1")
+    scheduler.release("Proc-1", "gone-1")
+    scheduler.release("Proc-3", "gone-1")  # its input was lost
+    scheduler.send("Proc-0", worker=B)
+    scheduler.done("Proc-0", 3.0, 4.0, worker=B)
+    attempts = scheduler.watch.finish()
+    got = {(r["key"], r["worker"]): (r["outcome"], r["exception"]) for r in attempts.records()}
+    assert got == {
+        ("Proc-0", A): ("recomputed", None),
+        ("Proc-2", A): ("lost", "KilledWorker"),
+        ("Proc-1", A): ("lost", None),
+        ("Proc-3", B): ("lost", "called off: gone"),
+        ("Proc-0", B): ("done", None),
+    }
+    (departure,) = attempts.departures
+    assert abs(departure.pop("when") - time.time()) < 60
+    assert departure == {"worker": A, "expected": False, "running": 2, "lost_results": 1}
+    (lost,) = Run(attempts=attempts).lost_workers()
+    assert lost["running"] == ["Proc-2", "Proc-1"]
+    assert (lost["cause"], lost["memory_fraction"]) == ("not known", None)
+
+
+def test_tasks_of_others_have_no_name():
+    scheduler = Scheduler([KEY])
+    scheduler.send("secret-1", prefix="secret")
+    scheduler.send(KEY)
+    scheduler.done("secret-1", 1.0, 2.0)
+    scheduler.done(KEY, 2.0, 3.0)
+    scheduler.done("began-before-we-came", 1.0, 2.0, worker=B)
+    attempts = scheduler.watch.finish()
+    assert [r["key"] for r in attempts.records()] == [KEY]
+    assert [(r["key"], r["prefix"], r["kind"]) for r in attempts.records(foreign=True)] == [
+        (None, None, "foreign"), (KEY, "Proc", "other"), (None, None, "foreign")]
+    assert b"secret" not in attempts.to_bytes() and b"before" not in attempts.to_bytes()
+
+
+def test_what_has_not_ended_is_lost():
+    scheduler = Scheduler([KEY, "queued-1", ("tuple", 1)])
+    scheduler.send(KEY)
+    scheduler.send(("tuple", 1))
+    scheduler.watch.transition("queued-1", "waiting", "queued", stimulus_id="x")
+    scheduler.send("not ours")
+    first, second = scheduler.records()
+    assert (first["key"], first["outcome"]) == (KEY, "lost")
+    assert first["exception"] == "called off: it had not ended when the run had"
+    assert second["key"] == "('tuple', 1)"
+    with pytest.raises(RuntimeError, match="not watched any more"):
+        scheduler.watch.finish()
+    # late messages do no harm
+    scheduler.watch.transition(KEY, "processing", "memory", stimulus_id="x", worker=A)
+    scheduler.watch.raised(key=KEY, worker=A)
+    scheduler.watch.left(A, True, 0, [], "x")
+    scheduler.watch.moved(KEY, B)
+    scheduler.watch.expect(["x"])
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"startstops": None}, {"startstops": 3}, {"startstops": [1, {}, {"action": "compute"}]},
+    {"startstops": [{"action": 3, "start": 1.0, "stop": 2.0}]}, {"nbytes": "many"}, {"nbytes": -1},
+    {"startstops": [{"action": "compute", "start": float("nan"), "stop": 1e300}]},
+    {"worker": None, "thread": "x"}, {"worker": "\ud800"}, {"thread": 2**70}])
+def test_odd_messages_are_no_error(fields):
+    before = _core.faults()["count"]
+    scheduler = Scheduler([KEY])
+    scheduler.tasks[KEY] = object()  # nothing can be asked of it
+    scheduler.watch.transition(KEY, "waiting", "processing", stimulus_id="x")
+    scheduler.watch.transition(KEY, "processing", "memory", **fields)
+    scheduler.watch.transition([], "processing", "memory", **fields)  # a key without a hash
+    first, = scheduler.records()
+    assert (first["outcome"], first["worker"], first["start"]) == ("done", None, None)
+    assert _core.faults()["count"] == before
+
+
+def test_wrong_calls():
+    watch = TaskWatch({})
+    for call, error in (
+        (lambda: watch.transition("x"), TypeError),
+        (lambda: watch.expect(3), TypeError),
+        (lambda: watch.expect([[]]), TypeError),
+        (lambda: watch.moved("x"), TypeError),
+        (lambda: watch.left(3, True, 0, [], ""), TypeError),
+        (lambda: watch.left("", True, 0, [], ""), ValueError),
+        (lambda: watch.left(A, True, 0, 3, ""), TypeError),
+        (lambda: TaskWatch(), TypeError),
+        (lambda: Attempts(3), TypeError),
+        (lambda: Attempts().set_kind("x", "foreign"), ValueError),
+        (lambda: Attempts().set_kind(3, "other"), TypeError),
+        (lambda: Attempts.from_bytes(b"x"), ValueError),
+        (lambda: Attempts.from_bytes("x"), TypeError),
+        (lambda: Run(attempts=[]), TypeError),
+        (lambda: Run().budget("colour"), ValueError),
+        (lambda: Run().budget(3), ValueError),
+        (lambda: _core.parse_work_item(3), TypeError),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+def make_attempts():
+    scheduler = Scheduler([KEY, "reduce-1"])
+    scheduler.send(KEY)
+    scheduler.done(KEY, 101.0, 104.0)
+    scheduler.send("reduce-1", prefix="reduce")
+    scheduler.done("reduce-1", 105.0, 106.0)
+    return scheduler.watch.finish()
+
+
+def test_bytes_and_pickle():
+    attempts = make_attempts()
+    for copy in (Attempts.from_bytes(attempts.to_bytes()), pickle.loads(pickle.dumps(attempts))):
+        assert copy.records() == attempts.records()
+        assert copy.workers == [A]
+    assert len(attempts) == 2 and attempts.nbytes < 10_000
+    assert repr(attempts) == "<Attempts: 2 of tasks on 1 workers, 0 of which left>"
+    with pytest.raises(ValueError, match="checksum"):
+        Attempts.from_bytes(attempts.to_bytes()[:-1] + b"x")
+
+
+def make_run():
+    series = WorkerSeries()
+    series.join(A, 100.0, 2, "node")
+    chunk = {"t_start": 102.0, "duration": 1.5, "task_key": KEY, "worker": A, "dataset": "x",
+             "file": "f.root", "before_process_s": 1.0, "cpu_user_s": 1.0, "cpu_system_s": 0.0,
+             "reads": {"pt": {"seconds": 0.25, "bytes": 1, "uncompressed_bytes": 1, "count": 1}}}
+    attempts = make_attempts()
+    attempts.set_kind("reduce", "reduction")
+    return Run(t_start=100.0, t_end=110.0, chunks=[chunk], series=series, processor_name="Proc",
+               attempts=attempts)
+
+
+def test_budget_of_a_run():
+    run = make_run()
+    assert [r["kind"] for r in run.attempts.records()] == ["processing", "reduction"]
+    budget = run.budget()
+    parts = budget["parts"]
+    assert budget["available_core_seconds"] == pytest.approx(20)
+    assert sum(parts.values()) == pytest.approx(20)
+    expected = {"before_process": 1, "read": 0.25, "compute_cpu": 1, "compute_offcpu": 0.25,
+                "after_process": 0.5, "reduction": 1, "other_tasks": 0, "lost": 0, "unaccounted": 0}
+    assert {name: parts[name] for name in expected} == pytest.approx(expected, abs=1e-6)
+    assert set(parts) - set(expected) == {"worker_overhead", "idle_ramp_up", "idle_starved",
+                                          "idle_between", "idle_tail"}
+    assert budget["compute_offcpu"] == {"io_wait": None, "runqueue": None,
+                                        "rest": pytest.approx(0.25)}
+    assert budget["saved_wall_seconds"]["idle_tail"] == pytest.approx(parts["idle_tail"] / 2)
+    assert budget["from_attempts"] is True
+    assert set(run.budget(by="worker")) == {A}
+    assert set(run.budget(by="host")) == {"node"}
+    assert set(run.budget("dataset")) == {"x", None}
+    assert run.budget("file")["f.root"]["available_core_seconds"] == pytest.approx(3)
+    assert run.metrics()["budget"] == budget
+
+
+def test_what_is_not_known_is_not_there():
+    assert Run().budget() is None and Run().budget("worker") is None
+    assert Run().attempts is None
+    assert Run().lost_workers() == Run().failed_pieces() == []
+    series = WorkerSeries()
+    series.join("host:7", 100.0, 1, "host")
+    chunk = {"t_start": 102.0, "duration": 1.5, "cpu_user_s": 1.0, "cpu_system_s": 0.0, "pid": 7,
+             "host": "host"}
+    budget = Run(t_start=100.0, t_end=110.0, chunks=[chunk], series=series).budget()
+    assert not {"after_process", "reduction", "other_tasks", "worker_overhead"} & set(budget["parts"])
+    assert sum(budget["parts"].values()) == pytest.approx(10)
+    assert budget["from_attempts"] is False
+
+
+def test_failed_pieces():
+    text = ("Failed processing file: WorkItem(dataset='x', filename='g.root', treename='Events', "
+            "entrystart=0, entrystop=20, fileuuid=b'', usermeta={}). The error was: OSError().")
+    assert _core.parse_work_item(text) == ("x", "g.root", "Events", 0, 20)
+    assert _core.parse_work_item("nothing") is None
+    scheduler = Scheduler([KEY])
+    scheduler.send(KEY)
+    scheduler.watch.transition(KEY, "processing", "erred", startstops=[], worker=A,
+                               exception_text=repr(Exception(text)))
+    chunks = [{"dataset": "x", "file": "f.root", "treename": "Events", "entry_start": 0,
+               "entry_stop": 10, "error": "ValueError: no"},
+              {"dataset": "x", "file": "f.root", "treename": "Events", "entry_start": 10,
+               "entry_stop": 20, "duration": 1.0}]
+    run = Run(chunks=chunks, attempts=scheduler.watch.finish())
+    assert run.failed_pieces() == [("x", "f.root", "Events", 0, 10), ("x", "g.root", "Events", 0, 20)]
+
+
+# ---- leaks ----
+
+def use_attempts():
+    run = make_run()
+    run.budget(), run.budget("dataset"), run.budget("worker"), run.lost_workers()
+    run.failed_pieces(), run.attempts.departures, repr(run.attempts)
+    pickle.loads(pickle.dumps(run.attempts))
+    _core.parse_work_item("WorkItem(")
+    test_a_worker_that_leaves()
+    test_tasks_of_others_have_no_name()
+    test_a_task_that_raises_is_told_of_before_it_is_tried_again()
+
+
+def use_wrong_calls():
+    test_wrong_calls()
+    test_odd_messages_are_no_error({"worker": None, "startstops": [1]})
+
+
+@pytest.mark.parametrize("use", [use_attempts, use_wrong_calls], ids=lambda use: use.__name__)
+def test_no_leak(use):
+    def blocks(n):
+        for _ in range(n):
+            use()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    seen = [blocks(100)] + [blocks(50) for _ in range(6)]
+    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
+    # One object leaked by each call would be 50 more each time; caches fill up once.
+    assert min(growth) < 40, growth
+
+
+def test_a_watch_in_a_circle_is_collected():
+    tasks = {}
+    tasks["watch"] = TaskWatch(tasks)
+    holder = SimpleNamespace(tasks=tasks)
+    tasks["holder"] = holder
+    before = sum(isinstance(thing, TaskWatch) for thing in gc.get_objects())
+    del tasks, holder
+    gc.collect()
+    assert sum(isinstance(thing, TaskWatch) for thing in gc.get_objects()) == before - 1
+
+
+def test_failing_allocations():
+    keys = [f"Proc-{i}" for i in range(20)]
+    failed = 0
+    for after in range(60):
+        scheduler = Scheduler(keys)
+        counted = _core.faults()["count"]
+        _core._fail_allocations(after)
+        try:
+            for key in keys:
+                scheduler.send(key)
+                scheduler.done(key, 1.0, 2.0)
+        finally:
+            _core._fail_allocations(None)
+        lost = _core.faults()["count"] - counted
+        failed += lost > 0
+        assert len(scheduler.records()) >= len(keys) - lost
+    assert failed > 3
