@@ -375,6 +375,15 @@ static roast_status write_out(source *from, const request *wanted, roast_sink *o
     return write_file(from, wanted, wanted->output, err);
 }
 
+/* What could not be written is not the input's fault. */
+static cli_exit fail(const roast_error *err) {
+    if (err->status == ROAST_EIO &&
+        (strcmp(err->where, "output") == 0 || strcmp(err->where, "sink") == 0))
+        return cli_fail(CLI_INTERNAL, "make room, or send the output elsewhere",
+                        "the output could not be written: %s", err->message);
+    return cli_fail_error(err, NULL);
+}
+
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {.table = -1};
     cli_exit code = take_arguments(&wanted, n_args, args);
@@ -387,7 +396,7 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         return cli_fail_error(&err, "\"roast ls\" lists the measurements below a folder");
     status = write_out(&from, &wanted, out, &err);
     source_close(&from);
-    return status == ROAST_OK ? CLI_OK : cli_fail_error(&err, NULL);
+    return status == ROAST_OK ? CLI_OK : fail(&err);
 }
 
 const cli_verb cli_verb_export = {

@@ -14,7 +14,7 @@ static const cli_option options[] = {
     {REVERSE, 'r', "reverse", NULL, "the other way round"},
     {FILTER, 'f', "filter", "TEST",
      "only those that pass: KEY and a value with >, >=, <, <=, = or != between them, or a part of "
-     "the name, or a pattern for all of it (*.2026?); may be given more than once"},
+     "the name, or a pattern for all of it (skim_*); may be given more than once"},
     {DEPTH, 'd', "depth", "N", "how many folders deep to look (16)"},
     {LIMIT, 'n', "limit", "N", "only the first N"},
     {JSON, '\0', "json", NULL, "as JSON, with the keys that \"roast explain\" knows"},

@@ -6,8 +6,7 @@
 /* ---- roff ---- */
 
 /* Text between requests: a backslash is doubled, a minus stays one, a line never begins with a request. */
-static void put_text(roast_sink *out, const char *text, size_t len) {
-    bool at_start = true;
+static void put_text(roast_sink *out, const char *text, size_t len, bool at_start) {
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
         if (at_start && (c == '.' || c == '\''))
@@ -23,7 +22,7 @@ static void put_text(roast_sink *out, const char *text, size_t len) {
 }
 
 static void put_words(roast_sink *out, const char *text) {
-    put_text(out, text, strlen(text));
+    put_text(out, text, strlen(text), true);
 }
 
 /* Paragraphs; lines that are indented stay as they are. */
@@ -39,7 +38,7 @@ static void put_details(roast_sink *out, const char *text) {
         if (len > 0)
             verbatim = indented;
         if (len > 0) {
-            put_text(out, text, len);
+            put_text(out, text, len, true);
             roast_sink_puts(out, "\n");
         }
         text += len + (text[len] == '\n');
@@ -62,17 +61,20 @@ static void put_option(roast_sink *out, const cli_option *option) {
     roast_sink_puts(out, "\n");
 }
 
-static void put_verb(roast_sink *out, const cli_verb *verb) {
-    roast_sink_printf(out, ".SS \"roast %s", verb->name);
-    if (verb->usage[0] != '\0') {
-        roast_sink_puts(out, " ");
-        for (const char *c = verb->usage; *c != '\0'; c++) { /* a quote would end the heading */
-            if (*c == '"')
-                roast_sink_puts(out, "\\(dq");
-            else
-                put_text(out, c, 1);
-        }
+/* A heading stands in quotes: one inside it would end it. */
+static void put_heading(roast_sink *out, const char *text) {
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\"");
+        put_text(out, text, len, false);
+        if (text[len] == '"')
+            roast_sink_puts(out, "\\(dq");
+        text += len + (text[len] == '"');
     }
+}
+
+static void put_verb(roast_sink *out, const cli_verb *verb) {
+    roast_sink_printf(out, ".SS \"roast %s%s", verb->name, verb->usage[0] != '\0' ? " " : "");
+    put_heading(out, verb->usage);
     roast_sink_puts(out, "\"\n");
     put_words(out, verb->summary);
     roast_sink_puts(out, ".\n.PP\n");
@@ -102,8 +104,12 @@ static const man_entry files[] = {
 };
 
 static const man_entry examples[] = {
+    {"roast show measurements/2026-11-15_23-01-58", "every table of one run."},
     {"roast ls --filter 'wall>60' --sort gbps measurements",
      "the runs that took more than a minute, the fastest reader first."},
+    {"roast sql RUN 'SELECT dataset, avg(duration) FROM chunks GROUP BY dataset'",
+     "how long a chunk of each dataset took."},
+    {"roast export RUN --trace -o trace.json", "a picture of the run for ui.perfetto.dev."},
     {"roast run -o measurements --name skim -- ./skim.sh input.root",
      "measures a step that is not Coffea."},
     {"roast import old_measurements -o measurements",

@@ -93,6 +93,8 @@ static int take_scalar(PyObject *from, const roast_metric_info *row, roast_metri
         }
         names += len + (names[len] == ' ');
     }
+    if (value.kind == ROAST_VALUE_NONE)
+        return 0;
     return raised(roast_metrics_set(metrics, row->key, value, &err), &err);
 }
 
@@ -207,9 +209,8 @@ static int take_worker(roast_metrics *metrics, roast_str name, PyObject *from) {
     return raised(roast_metrics_add_worker(metrics, &row, &err), &err);
 }
 
-static int take_mapping(PyObject *from, roast_metrics *metrics) {
-    if (take_scalars(from, metrics) != 0 ||
-        take_table(from, "per_dataset", take_dataset, metrics) != 0 ||
+static int take_tables(PyObject *from, roast_metrics *metrics) {
+    if (take_table(from, "per_dataset", take_dataset, metrics) != 0 ||
         take_table(from, "sections", take_section, metrics) != 0 ||
         take_table(from, "branch_read_metrics", take_branch, metrics) != 0)
         return -1;
@@ -248,41 +249,47 @@ static int take_notes(PyObject *from, roast_summary *summary) {
 
 /* ---- life ---- */
 
-static int summarize_run(summary_object *self, const roast_run *run) {
-    roast_metrics *metrics = NULL;
+/* The metrics of the run, where there is one; numbers of the mapping, where there is one, stand instead of
+ * the run's, and its tables where there is no run. */
+static int make_metrics(const roast_run *run, PyObject *mapping, roast_metrics **out) {
     roast_error err;
-    if (raised(roast_metrics_compute(run, &metrics, &err), &err) != 0)
+    if (mapping != NULL && ext_check_mapping(mapping, "metrics") != 0)
         return -1;
-    int result = raised(roast_summary_new(metrics, run, &self->summary, &err), &err);
-    roast_metrics_free(metrics);
-    return result;
+    if (raised(run != NULL ? roast_metrics_compute(run, out, &err) : roast_metrics_new(out, &err),
+               &err) != 0)
+        return -1;
+    if (mapping == NULL)
+        return 0;
+    if (take_scalars(mapping, *out) != 0)
+        return -1;
+    return run == NULL ? take_tables(mapping, *out) : 0;
 }
 
-static int summarize_mapping(summary_object *self, PyObject *mapping) {
+static int summarize(summary_object *self, const roast_run *run, PyObject *mapping) {
     roast_metrics *metrics = NULL;
     roast_error err;
-    if (ext_check_mapping(mapping, "metrics") != 0 ||
-        raised(roast_metrics_new(&metrics, &err), &err) != 0)
-        return -1;
-    int result = take_mapping(mapping, metrics);
+    int result = make_metrics(run, mapping, &metrics);
     if (result == 0)
-        result = raised(roast_summary_new(metrics, NULL, &self->summary, &err), &err);
-    if (result == 0)
+        result = raised(roast_summary_new(metrics, run, &self->summary, &err), &err);
+    if (result == 0 && mapping != NULL)
         result = take_notes(mapping, self->summary);
     roast_metrics_free(metrics);
     return result;
 }
 
 static PyObject *summary_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"source", NULL};
-    PyObject *source;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Summary", keywords, &source))
+    static char *keywords[] = {"source", "run", NULL};
+    PyObject *source, *behind = Py_None;
+    ext_state *state = ext_state_of_final(type);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Summary", keywords, &source, &behind))
         return NULL;
+    const roast_run *run = ext_run_view(state, source);
+    PyObject *mapping = run == NULL ? source : NULL;
+    if (behind != Py_None && (run != NULL || (run = ext_run_view(state, behind)) == NULL))
+        return PyErr_Format(PyExc_TypeError, "run: a Run behind a mapping of metrics, not %s",
+                            Py_TYPE(behind)->tp_name);
     summary_object *self = (summary_object *)type->tp_alloc(type, 0);
-    if (self == NULL)
-        return NULL;
-    const roast_run *run = ext_run_view(ext_state_of_final(type), source);
-    if ((run != NULL ? summarize_run(self, run) : summarize_mapping(self, source)) != 0)
+    if (self != NULL && summarize(self, run, mapping) != 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -434,7 +441,9 @@ static PyGetSetDef summary_getset[] = {
 };
 
 static PyType_Slot summary_slots[] = {
-    {Py_tp_doc, (void *)"Summary(source)\n--\n\nThe tables of a Run or of a mapping of metrics."},
+    {Py_tp_doc, (void *)"Summary(source, run=None)\n--\n\n"
+                        "The tables of a Run or of a mapping of metrics; with the run behind a "
+                        "mapping the numbers of the mapping and all else of the run."},
     {Py_tp_new, summary_new},
     {Py_tp_dealloc, summary_dealloc},
     {Py_tp_methods, summary_methods},

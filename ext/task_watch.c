@@ -35,6 +35,7 @@ typedef struct watch_object {
     PyObject *numbers;        /* {address: number of the worker} */
     PyObject *left_by;        /* the stimulus of the last departure, or NULL */
     PyObject *left_worker;
+    bool hears; /* it is told of tasks that raise */
     open_try *tries;
     uint32_t count, capacity, first_free; /* + 1 */
 } watch_object;
@@ -281,7 +282,8 @@ static void guess_end(watch_object *self, const open_try *try, PyObject *stimulu
     roast_str text = {"", 0}, error;
     ext_quiet_text(stimulus, &text);
     out->outcome = ROAST_OUTCOME_lost;
-    if (try->raised || begins_with(text, "task-erred-")) {
+    /* That a task raised for the last time also calls off others that nobody needs any more. */
+    if (try->raised || (!self->hears && begins_with(text, "task-erred-"))) {
         out->outcome = ROAST_OUTCOME_raised;
         if (ext_quiet_text(try->error, &error) && error.len > 0)
             split_error(error, out);
@@ -448,6 +450,7 @@ static PyObject *watch_raised(PyObject *op, PyObject *const *args, Py_ssize_t na
     message from = {args + nargs, names};
     PyObject *key = field(&from, state->str_key), *worker = field(&from, state->str_worker);
     open_try *try = key != NULL && self->attempts != NULL ? find_try(self, key) : NULL;
+    self->hears = true;
     /* One from a worker that has lost the task to another says nothing about this try. */
     if (try != NULL && worker != NULL && try->worker != NULL && is(worker, try->worker)) {
         account told =

@@ -15,13 +15,22 @@ __all__ = ["main"]
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m roastcoffea", description="Shows what was measured.")
+    parser = argparse.ArgumentParser(
+        prog="python -m roastcoffea", description="Shows what was measured."
+    )
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    report = verbs.add_parser("report", help="one HTML file with everything about a run",
-                              description="Writes one HTML file with everything about a run; any browser opens it.")
-    report.add_argument("run", metavar="RUN", help="a measurement: the folder that save_measurement() made")
-    report.add_argument("-o", "--output", metavar="FILE", help="where it goes; without it beside RUN, as RUN.html")
+    report = verbs.add_parser(
+        "report",
+        help="one HTML file with everything about a run",
+        description="Writes one HTML file with everything about a run; any browser opens it.",
+    )
+    report.add_argument(
+        "run", metavar="RUN", help="a measurement: the folder that save_measurement() made"
+    )
+    report.add_argument(
+        "-o", "--output", metavar="FILE", help="where it goes; without it beside RUN, as RUN.html"
+    )
     return parser
 
 

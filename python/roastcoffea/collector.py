@@ -25,6 +25,7 @@ from roastcoffea.export.measurements import (
 )
 from roastcoffea.live import LiveWriter
 from roastcoffea.preprocess_watch import Preprocessing
+from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
 from roastcoffea.provenance import provenance
 from roastcoffea.results import Results
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerCall, RunnerWatch
@@ -57,6 +58,8 @@ class MetricsCollector(Results):
         read there while the run goes on. `measurement_path` tells its name.
     measurement_name, overwrite, config
         As of :meth:`save_measurement`, for the measurement in `output_dir`.
+    live
+        Whether one line in the terminal says how far the run is. It gives way to Coffea's own bar.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class MetricsCollector(Results):
         measurement_name: str | None = None,
         overwrite: bool = True,
         config: Mapping[str, Any] | None = None,
+        live: bool = False,
     ) -> None:
         self.client = client
         self.track_workers = track_workers
@@ -111,6 +115,10 @@ class MetricsCollector(Results):
         self.preprocessing: list[Preprocessing] = []
         self._provenance: dict[str, str] = {}
         self._live: LiveWriter | None = None
+        self._news = SharedNews(self.metrics_backend)
+        self._line = LiveLine(self._news.reader()) if live else None
+        self._items: list[Any] = []  # the pieces of work of all calls, until the end
+        self._failed_items: list[Any] = []
 
     # ---- the context ----
 
@@ -137,6 +145,8 @@ class MetricsCollector(Results):
         self.t_start = time.time()
         if self._live is not None:
             self._live.start()
+        if self._line is not None:
+            self._line.start()
         return self
 
     def __exit__(
@@ -148,6 +158,8 @@ class MetricsCollector(Results):
         self.t_end = time.time()
         self._watch.close()
         self._unmark_all()
+        if self._line is not None:
+            self._line.stop()
         if self._live is not None:
             self._live.stop()
         self._fetch()
@@ -184,7 +196,7 @@ class MetricsCollector(Results):
             return
         self.measurement_path = measurement_path(self.output_dir, self.measurement_name)
         self._live = LiveWriter(
-            self.measurement_path, self.overwrite, self.metrics_backend, self._meta()
+            self.measurement_path, self.overwrite, self._news.reader(), self._meta()
         )
 
     def _end_measurement(self) -> None:
@@ -239,9 +251,18 @@ class MetricsCollector(Results):
         self.calls.append(describe(call))
         if self._live is not None:
             self._live.meta = self._meta()
+        if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
+            self._line.give_way()
         self._mark(call.processor)
 
+    def work_is_known(self, call: RunnerCall) -> None:
+        if self._line is not None:
+            self._line.expect(len(call.items))
+
     def call_ends(self, call: RunnerCall) -> None:
+        self._items += call.items
+        if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
+            self._line.come_back()
         for chunks in call.chunks:
             self._take(chunks)
         if call.report is not None:
@@ -367,6 +388,10 @@ class MetricsCollector(Results):
         tracking = self.tracking_data
         if self.track_workers and self.metrics_backend.series is not None:
             tracking = self.metrics_backend.series
+        attempts = self.metrics_backend.attempts
+        if attempts is not None:
+            for name in {self.processor_name, *(call["processor"] for call in self.calls)} - {None}:
+                attempts.set_kind(name, "processing")
         self.run = Run(
             report=report,
             t_start=self.t_start,
@@ -380,7 +405,9 @@ class MetricsCollector(Results):
             meta=self._meta(),
             notes=self.notes,
             replayed=self.replayed_chunks,
+            attempts=attempts,
         )
+        self._note_failed_items()
         self.metrics = self.aggregator.metrics_of(
             self.run, tracking, self.span_metrics, chunks, self.section_metrics
         )
@@ -408,6 +435,19 @@ class MetricsCollector(Results):
         if self.calls:
             meta["calls"] = json.dumps(self.calls, default=str)
         return meta
+
+    def _note_failed_items(self) -> None:
+        """Of millions of pieces of work only those that failed are kept."""
+        items, self._items = self._items, []
+        if self.run is None or not items:
+            return
+        failed = set(self.run.failed_pieces())
+        self._failed_items = [item for item in items if _piece_of(item) in failed]
+
+    def failed_fileset(self) -> list[Any]:
+        """The pieces of work that failed, which Coffea runs again with ``runner(pieces, processor)``."""
+        self._ready_metrics()
+        return list(self._failed_items)
 
     def get_metrics(self) -> dict[str, Any]:
         """Every metric under every name."""
@@ -440,6 +480,11 @@ def describe(call: RunnerCall) -> dict[str, Any]:
     elif isinstance(fileset, list):
         known["work_items"] = len(fileset)
     return {key: value for key, value in known.items() if value is not None}
+
+
+def _piece_of(item: Any) -> tuple[Any, ...]:
+    """A WorkItem as the engine names it."""
+    return item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
 
 
 def _files_of(entry: Any) -> Any:

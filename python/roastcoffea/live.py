@@ -8,7 +8,7 @@ from pathlib import Path
 
 from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run
-from roastcoffea.backends.base import AbstractMetricsBackend
+from roastcoffea.progress import News
 
 __all__ = ["LiveWriter"]
 
@@ -17,20 +17,20 @@ INTERVAL = 1.0
 
 
 class LiveWriter:
-    """A thread that fetches what is new from the backend and appends it to a measurement."""
+    """A thread that fetches what is new and appends it to a measurement."""
 
     def __init__(
         self,
         path: Path,
         overwrite: bool,
-        backend: AbstractMetricsBackend,
+        source: News,
         meta: dict[str, str],
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
         self.failure: str | None = None
         self.meta = meta
-        self._backend = backend
+        self._source = source
         self._interval = interval
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
         self._start = time.time()
@@ -65,7 +65,7 @@ class LiveWriter:
                 self.failure = f"{type(error).__name__}: {error}"
 
     def append(self) -> None:
-        logs, series = self._backend.news()
+        logs, series = self._source.news()
         chunks = ChunkLog()
         for data in logs:
             chunks.merge_unique(ChunkLog.from_bytes(data))

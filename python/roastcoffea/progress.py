@@ -7,12 +7,13 @@ import shutil
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, TextIO
 
 from roastcoffea._core import ChunkLog, Progress, WorkerSeries, format_value
 
-__all__ = ["LiveLine", "SharedNews", "shows_own_bar"]
+__all__ = ["LiveLine", "NewsReader", "SharedNews", "shows_own_bar"]
 
 # How often the line is written anew.
 INTERVAL = 0.5
@@ -25,35 +26,39 @@ class News(Protocol):
 
 
 class SharedNews:
-    """The news of a backend for several readers: each gets all of it, and the backend is asked by one at a
-    time."""
+    """The news of a backend for several readers: each gets all of it, and the backend is asked by
+    one at a time."""
 
     def __init__(self, backend: News) -> None:
         self._backend = backend
         self._lock = threading.Lock()
-        self._readers: list[_Reader] = []
+        # A reader that nobody holds any more is one for whom nothing need be kept.
+        self._readers: weakref.WeakSet[NewsReader] = weakref.WeakSet()
 
-    def reader(self) -> _Reader:
+    def reader(self) -> NewsReader:
         """Told of all that comes from now on."""
-        made = _Reader(self)
+        made = NewsReader(self)
         with self._lock:
-            self._readers.append(made)
+            self._readers.add(made)
         return made
 
-    def tell(self, reader: _Reader) -> tuple[list[bytes], WorkerSeries | None]:
+    def tell(self, reader: NewsReader) -> tuple[list[bytes], WorkerSeries | None]:
         with self._lock:
+            self._readers.add(reader)
             logs, piece = self._backend.news()
             for one in self._readers:
                 one.keep(logs, piece)
             return reader.take()
 
-    def leave(self, reader: _Reader) -> None:
+    def leave(self, reader: NewsReader) -> None:
         with self._lock:
-            if reader in self._readers:
-                self._readers.remove(reader)
+            self._readers.discard(reader)
+            reader.take()
 
 
-class _Reader:
+class NewsReader:
+    """One who is told the news of a backend."""
+
     def __init__(self, shared: SharedNews) -> None:
         self._shared = shared
         self._logs: list[bytes] = []
@@ -64,7 +69,7 @@ class _Reader:
         return self._shared.tell(self)
 
     def close(self) -> None:
-        """Nothing is kept for it any more."""
+        """Nothing is kept for it until it asks again."""
         self._shared.leave(self)
 
     def keep(self, logs: list[bytes], piece: WorkerSeries | None) -> None:
@@ -88,8 +93,8 @@ def shows_own_bar(executor: Any) -> bool:
 class LiveLine:
     """Rewrites one line of a terminal until it is stopped.
 
-    Where `stream` (standard error, if it is not given) is no terminal, or one that cannot go back to the
-    beginning of a line, nothing is ever written. The line has no colours.
+    Where `stream` (standard error, if it is not given) is no terminal, or one that cannot go back to
+    the beginning of a line, nothing is ever written. The line has no colours.
     """
 
     def __init__(
@@ -124,8 +129,11 @@ class LiveLine:
         self._total += chunks
 
     def start(self) -> None:
-        if self.active and self._thread is None:
+        if not self.active:
+            self._leave()
+        elif self._thread is None:
             self._progress = Progress(self._clock())
+            self._total = 0
             self._stop.clear()
             self._thread = threading.Thread(target=self._run, name="roastcoffea-line", daemon=True)
             self._thread.start()
@@ -136,6 +144,7 @@ class LiveLine:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join()
+        self._leave()
         with self._lock:
             self._erase()
 
@@ -171,7 +180,13 @@ class LiveLine:
     def _words(self, now: float) -> str:
         seen = self._progress.look(now, self._total)
         done = format_value(seen["chunks"], "1")
-        parts = [f"{done} of {format_value(self._total, '1')} chunks" if self._total else f"{done} chunks"]
+        parts = [
+            (
+                f"{done} of {format_value(self._total, '1')} chunks"
+                if self._total
+                else f"{done} chunks"
+            )
+        ]
         if seen["failed"]:
             parts.append(f"{format_value(seen['failed'], '1')} failed")
         if seen["byte_rate"] is not None:
@@ -182,7 +197,9 @@ class LiveLine:
             workers = int(seen["workers"])
             parts.append(f"{format_value(workers, '1')} worker{'' if workers == 1 else 's'}")
         if seen["memory"] is not None:
-            limit = f" of {format_value(seen['memory_limit'], 'bytes')}" if seen["memory_limit"] else ""
+            limit = (
+                f" of {format_value(seen['memory_limit'], 'bytes')}" if seen["memory_limit"] else ""
+            )
             parts.append(f"{format_value(seen['memory'], 'bytes')}{limit}")
         if seen["seconds_left"] is not None:
             parts.append(f"{format_value(seen['seconds_left'], 's')} left")
@@ -198,15 +215,29 @@ class LiveLine:
                     self._write(line)
             except Exception:
                 # The run is worth more than a line about it: no more of it.
+                with self._lock:
+                    self._erase()
+                self._leave()
                 return
+
+    def _leave(self) -> None:
+        """Nothing need be kept for a line that is not shown."""
+        if isinstance(self._source, NewsReader):
+            self._source.close()
 
     def _write(self, line: str) -> None:
         if self._hidden or self._stop.is_set():
             return
         # One column stays free: a full line would make the terminal begin another one.
-        line = line[: max(shutil.get_terminal_size().columns - 1, 1)]
+        line = line[: max(self._columns() - 1, 1)]
         self._put("\r" + line + " " * (self._width - len(line)))
         self._width = len(line)
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns
+        except (AttributeError, OSError, ValueError):
+            return shutil.get_terminal_size().columns
 
     def _erase(self) -> None:
         if self._width:

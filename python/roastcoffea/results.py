@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from roastcoffea._core import Run
 from roastcoffea.export.measurements import SavedMeasurement, read_measurement
@@ -28,7 +29,54 @@ class Results:
         """Prints the tables of the metrics."""
         from roastcoffea.export.reporter import print_tables
 
-        print_tables(self._ready_metrics())
+        print_tables(self._ready_metrics(), run=self.run)
+
+    def plot_all(self, folder: str | os.PathLike[str], format: str = "png") -> dict[str, Path]:
+        """Draws every plot that there is data for into a folder; ``{name: path}``."""
+        from roastcoffea.visualization.plots import plot_all
+
+        self._ready_metrics()
+        return plot_all(self, folder, format)
+
+
+    def _ready_run(self) -> Run:
+        self._ready_metrics()
+        assert self.run is not None
+        return self.run
+
+    def save_report(self, path: str | os.PathLike[str]) -> Path:
+        """Writes all of it as one HTML file that needs nothing but a browser; returns the path."""
+        from roastcoffea.report import save_report
+
+        self._ready_metrics()
+        return save_report(self, path)
+
+    def _repr_html_(self) -> str | None:
+        """The summary in a notebook; nothing as long as there is none."""
+        from roastcoffea.report import summary_html
+
+        return None if self.metrics is None else summary_html(self)
+
+    def budget(
+        self, by: Literal["dataset", "worker", "host", "file"] | None = None
+    ) -> dict[Any, Any] | None:
+        """Where every core-second went; None where it is not known how many there were."""
+        return self._ready_run().budget(by)
+
+    def diagnose(self) -> list[dict[str, Any]]:
+        """What to change, worst first."""
+        return self._ready_run().diagnose()
+
+    @property
+    def attempts(self) -> list[dict[str, Any]]:
+        """Every try of every task, as the scheduler saw it; empty where nobody did."""
+        attempts = self._ready_run().attempts
+        return [] if attempts is None else attempts.records()
+
+    @property
+    def lost_workers(self) -> list[dict[str, Any]]:
+        """The workers that left, and the likely cause."""
+        return self._ready_run().lost_workers()
 
 
 class SavedRun(Results):

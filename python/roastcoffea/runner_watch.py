@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Protocol
@@ -32,6 +32,8 @@ class Watcher(Protocol):
 
     def call_ends(self, call: RunnerCall) -> None: ...
 
+    def work_is_known(self, call: RunnerCall) -> None: ...
+
     def preprocessed(self, preprocessing: Preprocessing) -> None: ...
 
 
@@ -43,6 +45,7 @@ class RunnerCall:
         self.fileset = fileset
         self.processor = processor
         self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
+        self.items: list[Any] = []  # the pieces of work, as soon as Coffea has them
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
 
@@ -82,6 +85,10 @@ class RunnerWatch:
 _lock = threading.RLock()
 _open: list[Watcher] = []
 _here: ContextVar[tuple[Watcher, ...]] = ContextVar("roastcoffea_watchers", default=())
+# The call that is going on in this context, and who is told of it.
+_calls: ContextVar[tuple[RunnerCall | None, list[Watcher]]] = ContextVar(
+    "roastcoffea_call", default=(None, [])
+)
 _patched: list[tuple[type, str, Callable[..., Any]]] = []
 
 
@@ -133,8 +140,11 @@ def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
             watcher.call_begins(call)
         self.savemetrics = True
         postprocess = _Postprocess.put_on(call)
+        told = _calls.set((call, watchers))
         try:
-            result = original(self, fileset, processor_instance, *args, **kwargs)
+            result = original(
+                self, _noted_items(fileset, call, watchers), processor_instance, *args, **kwargs
+            )
             _look_at(call, result, wanted)
             return result
         except BaseException as error:
@@ -142,6 +152,7 @@ def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
             call.take_chunks(getattr(error, "partial_output", None))
             raise
         finally:
+            _calls.reset(told)
             self.savemetrics = wanted
             if postprocess is not None:
                 postprocess.take_off()
@@ -151,11 +162,44 @@ def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _noted_items(fileset: Any, call: RunnerCall, watchers: list[Watcher]) -> Any:
+    """Notes the pieces of work in what is given to a Runner or made by it, which stays what it was."""
+    if isinstance(fileset, Generator):
+        return _note_each(fileset, call, watchers)
+    if isinstance(fileset, list):
+        call.items = list(fileset)
+        _tell_of_work(call, watchers)
+    return fileset
+
+
+def _note_each(
+    items: Generator[Any, Any, Any], call: RunnerCall, watchers: list[Watcher]
+) -> Generator[Any, Any, Any]:
+    try:
+        item = next(items)
+        while True:
+            call.items.append(item)
+            item = items.send((yield item))  # a new chunk size, or None
+    except StopIteration as end:
+        _tell_of_work(call, watchers)
+        return end.value
+
+
+def _tell_of_work(call: RunnerCall, watchers: list[Watcher]) -> None:
+    for watcher in watchers:
+        watcher.work_is_known(call)
+
+
 def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
     """Tracing calls process() on arrays without data, to see what it touches: that is no chunk."""
 
     @functools.wraps(original)
     def preprocess(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call, watchers = _calls.get()
+        made = untraced(self, *args, **kwargs)
+        return made if call is None else _noted_items(made, call, watchers)
+
+    def untraced(self: Any, *args: Any, **kwargs: Any) -> Any:
         processor = kwargs.get("processor_instance")
         if kwargs.get("trace") is None or processor is None:
             return original(self, *args, **kwargs)

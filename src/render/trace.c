@@ -352,7 +352,10 @@ static void put_counter(roast_json *json, uint32_t process, const char *name, co
     roast_json_key(json, "args");
     roast_json_begin_object(json);
     roast_json_key(json, unit);
-    roast_json_real(json, value);
+    if (fabs(value) < 0x1p53 && value == trunc(value))
+        roast_json_int(json, (int64_t)value);
+    else
+        roast_json_real(json, value);
     roast_json_end_object(json);
     roast_json_end_object(json);
 }

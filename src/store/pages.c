@@ -81,10 +81,6 @@ static int write_file(sqlite3_file *file, const void *data, int size, sqlite3_in
     page_file *own = (page_file *)file;
     if (!own->checked || !is_page(size, offset))
         return CALL(file, xWrite, data, size, offset);
-    if (own->scratch == NULL)
-        own->scratch = roast_alloc(LARGEST_PAGE);
-    if (own->scratch == NULL)
-        return SQLITE_IOERR_NOMEM;
     memcpy(own->scratch, data, (size_t)size);
     seal(own->scratch, (size_t)size, (uint64_t)(offset / size) + 1);
     return CALL(file, xWrite, own->scratch, size, offset);
@@ -194,10 +190,19 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     memset(own, 0, sizeof *own);
     own->checked = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     own->finished = vfs == &layer[true];
+    if (own->checked && (flags & SQLITE_OPEN_READONLY) == 0) {
+        own->scratch = roast_alloc(LARGEST_PAGE);
+        if (own->scratch == NULL)
+            return SQLITE_NOMEM;
+    }
     int code = below->xOpen(below, name, real_of(file), flags, out_flags);
     /* SQLite closes what has methods, also after a failure. */
-    if (real_of(file)->pMethods != NULL)
+    if (real_of(file)->pMethods != NULL) {
         own->base.pMethods = &methods;
+    } else {
+        roast_free(own->scratch);
+        own->scratch = NULL;
+    }
     return code;
 }
 

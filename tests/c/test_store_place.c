@@ -350,11 +350,14 @@ static unsigned random_below(unsigned limit) {
 }
 
 static void kill_once(const roast_run *first, const roast_run *second) {
+    int before = count_names(folder);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
         save_for_ever(first, second);
-    usleep(500 + random_below(12000));
+    for (int i = 0; i < 2000 && count_names(folder) == before; i++)
+        usleep(500); /* until it is at work */
+    usleep(random_below(8000));
     kill(child, SIGKILL);
     int status;
     assert_int_equal(child, waitpid(child, &status, 0));

@@ -765,6 +765,7 @@ def test_a_scheduler_without_this_package():
             assert {value for _, value in tracking["worker_cores"][worker]} == {1}
             (note,) = backend.notes
             assert "sampled from the client" in note and "ModuleNotFoundError" in note
+            assert backend.attempts is None and "attempts of the tasks are not known" in note
             assert traces(client) == []
 
             alive = client.map(burn, [0.01] * 2, range(2), pure=False)

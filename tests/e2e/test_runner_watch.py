@@ -25,13 +25,16 @@ METHODS = {
 
 class Listener:
     def __init__(self):
-        self.begun, self.ended, self.preprocessings = [], [], []
+        self.begun, self.ended, self.preprocessings, self.known = [], [], [], []
 
     def call_begins(self, call):
         self.begun.append(call)
 
     def call_ends(self, call):
         self.ended.append(call)
+
+    def work_is_known(self, call):
+        self.known.append(len(call.items))
 
     def preprocessed(self, preprocessing):
         self.preprocessings.append(preprocessing)

@@ -79,18 +79,26 @@ def test_a_task_that_raises_is_told_of_before_it_is_tried_again():
         key=KEY, worker=A, startstops=phases, exception_text="ValueError('no, \"thanks\"')", thread=5)
     scheduler.release(KEY, "task-erred-17.5")
     scheduler.send(KEY, worker=B)
-    scheduler.release(KEY, "task-erred-18.5")  # nobody has told
+    scheduler.release(KEY, "task-erred-18.5")  # another one raised, and this one is not needed any more
     scheduler.send(KEY)
     scheduler.watch.transition(
         KEY, "processing", "erred", stimulus_id="task-erred-19", cause=KEY, worker=A, thread=5,
         startstops=phases, exception_text="OSError(2, 'no file')")
     first, second, third = scheduler.records()
-    assert [r["outcome"] for r in (first, second, third)] == ["raised"] * 3
+    assert [r["outcome"] for r in (first, second, third)] == ["raised", "lost", "raised"]
     assert first["exception"] == 'ValueError: no, "thanks"'
     assert (first["start"], first["wasted_seconds"], first["thread"]) == (10.0, 1.0, 5)
-    assert (second["exception"], second["worker"], second["start"]) == (None, B, None)
+    assert (second["exception"], second["worker"], second["start"]) == ("called off: task-erred", B, None)
     assert 0 <= second["wasted_seconds"] < 60
     assert third["exception"] == "OSError: 2, 'no file'"
+
+
+def test_a_task_that_raises_where_nobody_tells():
+    scheduler = Scheduler([KEY])
+    scheduler.send(KEY)
+    scheduler.release(KEY, "task-erred-18.5")
+    (record,) = scheduler.records()
+    assert (record["outcome"], record["exception"], record["start"]) == ("raised", None, None)
 
 
 def test_a_worker_that_leaves():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import threading
 import time
@@ -175,3 +176,25 @@ def test_news_are_shared():
     assert logs == [b"1", b"2", b"3", b"4"]
     assert len(piece) == 4 and piece.workers == series(2, 3).workers
     assert second.news() == ([], None)
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_nothing_is_kept_for_a_line_that_is_not_shown(stream):
+    backend = Backend(([], None), *[([b"%d" % i], None) for i in range(9)])
+    shared = SharedNews(backend)
+    shown, other = shared.reader(), shared.reader()
+    line = LiveLine(shown, stream, interval=0.001)
+    line.start()
+    line.stop()
+    told = [log for _ in range(12) for log in other.news()[0]]
+    assert told == [b"%d" % i for i in range(9)]
+    assert shown.take() == ([], None)
+
+
+def test_a_reader_that_nobody_holds_is_forgotten():
+    shared = SharedNews(Backend(([b"1"], None)))
+    shared.reader()
+    kept = shared.reader()
+    gc.collect()
+    assert len(shared._readers) == 1
+    assert kept.news() == ([b"1"], None)

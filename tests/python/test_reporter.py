@@ -157,6 +157,24 @@ def test_a_run_and_its_metrics_are_the_same(name):
             assert table == again
 
 
+def test_metrics_and_the_run_behind_them():
+    twice = {"duration": 1.0, "num_events": 3, "memory_sections": [
+        {"section_name": "x", "memory_start_gb": 0.1, "memory_end_gb": 0.2, "memory_delta_gb": 0.1}] * 2,
+        "sections": [{"section_name": "x", "time_delta": 0.1, "start": 0.0, "depth": 0, "count": 1}]}
+    run = Run(report=REPORT, t_start=0.0, t_end=10.0, chunks=[twice], meta={"overhead_seconds": "0.5"})
+    both = Summary({**run.metrics(), "notes": ["n"]}, run)
+    assert both.draw(80) == Summary(run).draw(80) + "\nnote: n\n"
+    assert "Cost of Measuring" in both.draw(80)
+    assert printed(run) == Summary(run.metrics(), run=run).draw(80)
+    # numbers of the user's own stand instead
+    assert "7.00 Gbps" in Summary({"data_rate_gbps": 7.0}, run).draw(80, table="throughput")
+    for wrong in (3, {}):
+        with pytest.raises(TypeError, match="run"):
+            Summary({}, wrong)
+    with pytest.raises(TypeError, match="run"):
+        Summary(run, run)
+
+
 def test_names_are_data():
     drawn = printed(RUNS["names"], 200, force_terminal=True, color_system="truecolor")
     assert "[red]not red[/red]" in drawn

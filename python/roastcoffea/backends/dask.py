@@ -288,7 +288,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         if problem is not None:
             self._note(
                 f"the scheduler cannot load roastcoffea ({problem}): its workers are sampled from "
-                "the client"
+                "the client, and the attempts of the tasks are not known"
             )
             self._local = ClientPost(self.client, f"dask:{name}", MESSAGE_LIMIT)
         self._name = name
@@ -357,8 +357,6 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         if data is not None:
             self._attempts = Attempts.from_bytes(data)
             self._attempts.set_kind(REDUCER, "reduction")
-        elif self._local is not None:
-            self._note("the attempts of the tasks are not known: only the scheduler sees them")
 
     def _tell_about_workers(self, result: dict[str, Any]) -> None:
         answers = result["answers"]

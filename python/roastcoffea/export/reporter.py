@@ -117,10 +117,16 @@ def format_data_quality_table(metrics: Mapping[str, Any]) -> Table | None:
     return _table_or_none(metrics, "quality")
 
 
-def print_tables(metrics: Mapping[str, Any] | Run, console: Console | None = None) -> None:
-    """All tables that have something to show, and the notes."""
+def print_tables(
+    metrics: Mapping[str, Any] | Run, console: Console | None = None, run: Run | None = None
+) -> None:
+    """All tables that have something to show, and the notes.
+
+    With `run`, the run behind the metrics, they are those of ``roast show`` to the letter: a mapping does
+    not tell all of its tables and nothing of its texts.
+    """
     console = console or Console()
-    console.print(_text(Summary(metrics).draw(console.width, color=True)), soft_wrap=True)
+    console.print(_text(Summary(metrics, run).draw(console.width, color=True)), soft_wrap=True)
 
 
 class SummaryTable(Table):

@@ -1,7 +1,7 @@
 """One run as one HTML file, and as a compact view in a notebook.
 
 The file needs nothing but a browser: scripts, styles and data are inside, and it loads nothing from
-anywhere. Names of datasets, files, branches, sections and workers are data: they are shown as they are.
+anywhere. Names of datasets, files, branches, sections and workers are data, shown as they are.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ def report_html(results: Results) -> str:
 
 
 def save_report(results: Results, path: str | os.PathLike[str]) -> Path:
-    """Writes the report to `path`, all of it or not at all, and returns the path. A missing folder is made."""
+    """Writes the report to `path`, all of it or not at all; a missing folder is made."""
     target = Path(path)
     text = report_html(results)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part"
+    )
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

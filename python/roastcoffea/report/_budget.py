@@ -41,13 +41,23 @@ def budget(source: Source) -> str:
     if not available or not any(given.values()):
         return ""
     known = {key for key, _, _ in PARTS}
-    others = [(key, key.replace("_", " ").capitalize(), "#8c8c8c") for key in given if key not in known]
-    parts = [(label, color, given[key]) for key, label, color in (*PARTS, *others)
-             if abs(given.get(key) or 0) >= LEAST_SHARE * available]
-    bar = "".join(_segment(label, color, value, available) for label, color, value in parts if value > 0)
+    others = [
+        (key, key.replace("_", " ").capitalize(), "#8c8c8c") for key in given if key not in known
+    ]
+    parts = [
+        (label, color, given[key])
+        for key, label, color in (*PARTS, *others)
+        if abs(given.get(key) or 0) >= LEAST_SHARE * available
+    ]
+    bar = "".join(
+        _segment(label, color, value, available) for label, color, value in parts if value > 0
+    )
     keys = "".join(_key(label, color, value, available) for label, color, value in parts)
-    return (f'<p>{text(format_value(available, "s"))} of core time were there; the parts add up to it.</p>'
-            f'<div class="bar" role="img" aria-label="core-second budget">{bar}</div><ul class="keys budget">{keys}</ul>')
+    return (
+        f'<p>{text(format_value(available, "s"))} of core time were there; the parts add up to it.</p>'
+        f'<div class="bar" role="img" aria-label="core-second budget">{bar}</div>'
+        f'<ul class="keys budget">{keys}</ul>'
+    )
 
 
 def _share(value: float, available: float) -> str:
@@ -56,9 +66,12 @@ def _share(value: float, available: float) -> str:
 
 def _segment(label: str, color: str, value: float, available: float) -> str:
     title = f"{label}: {format_value(value, 's')}, {_share(value, available)}"
-    return f'<span style="flex-grow:{value / available:.6f};background:{color}" title="{text(title)}"></span>'
+    style = f"flex-grow:{value / available:.6f};background:{color}"
+    return f'<span style="{style}" title="{text(title)}"></span>'
 
 
 def _key(label: str, color: str, value: Any, available: float) -> str:
-    return (f'<li><i style="background:{color}"></i>{text(label)} '
-            f"<b>{text(_share(value, available))}</b> <small>{text(format_value(value, 's'))}</small></li>")
+    return (
+        f'<li><i style="background:{color}"></i>{text(label)} '
+        f"<b>{text(_share(value, available))}</b> <small>{text(format_value(value, 's'))}</small></li>"
+    )

@@ -60,9 +60,14 @@ class Source:
         return self.summary.notes
 
     def ask(self, name: str) -> Any:
-        """What a method of the results or of the run says; None where neither has it, or it knows nothing."""
+        """What a method of the results, or else of the run, says; None where there is none."""
         for owner in (self.results, self.run):
             method = getattr(owner, name, None)
             if callable(method):
-                return method()
+                try:
+                    return method()
+                except AttributeError as error:
+                    # The results ask the run: one that cannot be asked has nothing to say.
+                    if error.obj is not self.run or error.name != name:
+                        raise
         return None

@@ -30,12 +30,17 @@ def _get(finding: Any, key: str) -> Any:
 def _card(finding: Any) -> str:
     severity = str(_get(finding, "severity") or "note")
     kind = severity if severity in _SEVERITIES else "note"
-    parts = [f'<span class="badge">{text(severity)}</span>', f"<h3>{name(_get(finding, 'title') or '')}</h3>"]
+    parts = [
+        f'<span class="badge">{text(severity)}</span>',
+        f"<h3>{name(_get(finding, 'title') or '')}</h3>",
+    ]
     parts += [f'<p class="evidence">{line}</p>' for line in _lines(_get(finding, "evidence"))]
     parts += [f'<p class="advice">{line}</p>' for line in _lines(_get(finding, "advice"))]
     saving = _get(finding, "saving_core_seconds")
     if saving:
-        parts.append(f'<p class="saving">worth up to {text(format_value(float(saving), "s"))} of core time</p>')
+        parts.append(
+            f'<p class="saving">worth up to {text(format_value(float(saving), "s"))} of core time</p>'
+        )
     return f'<li class="{kind}">{"".join(parts)}</li>'
 
 

@@ -8,12 +8,38 @@ import numpy as np
 
 from roastcoffea.report._bokeh import Plot, figure, models
 
-__all__ = ["BLUE", "FONT", "GREEN", "GREY", "ORANGE", "PALETTE", "PURPLE", "SKY", "VERMILION", "Array", "Scale", "array",
-           "bytes_scale", "chart", "hover", "shades", "shorten", "show_time", "time_chart", "times"]
+__all__ = [
+    "BLUE",
+    "FONT",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PALETTE",
+    "PURPLE",
+    "SKY",
+    "VERMILION",
+    "Array",
+    "Scale",
+    "array",
+    "bytes_scale",
+    "chart",
+    "hover",
+    "shades",
+    "shorten",
+    "show_time",
+    "time_chart",
+    "times",
+]
 
 # Told apart by everyone: the palette of Okabe and Ito, its blue a little lighter for dark ground.
 BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, GREY = (
-    "#2484C1", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#8c8c8c",
+    "#2484C1",
+    "#56B4E9",
+    "#009E73",
+    "#E69F00",
+    "#D55E00",
+    "#CC79A7",
+    "#8c8c8c",
 )
 # Of datasets: without that of failed chunks.
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#B59F00")
@@ -82,23 +108,36 @@ def chart(height: int, x_label: str, y_label: str, **options: Any) -> Plot:
     """A chart of two numbers."""
     box, wheel = models.BoxZoomTool(), models.WheelZoomTool(modifiers={"ctrl": True})
     plot = figure(
-        height=height, sizing_mode="stretch_width", x_axis_label=x_label, y_axis_label=y_label,
-        tools=[box, wheel], active_drag=box, active_scroll=wheel, **options,
+        height=height,
+        sizing_mode="stretch_width",
+        x_axis_label=x_label,
+        y_axis_label=y_label,
+        tools=[box, wheel],
+        active_drag=box,
+        active_scroll=wheel,
+        **options,
     )
-    for axis in plot.axis:
-        axis.formatter = models.BasicTickFormatter(use_scientific=False)
+    plot.xaxis.formatter = models.NumeralTickFormatter(format="0,0")
+    plot.yaxis.formatter = models.BasicTickFormatter(use_scientific=False)
     plot.min_border_left = 64
     return _dress(plot)
 
 
-
-
-def time_chart(height: int, title: str, span: models.Range1d, cursor: models.Span, border: int) -> Plot:
+def time_chart(
+    height: int, title: str, span: models.Range1d, cursor: models.Span, border: int
+) -> Plot:
     """A chart over the time of the run: all of them move together, and show the same moment."""
-    box, wheel = models.BoxZoomTool(dimensions="width"), models.WheelZoomTool(dimensions="width", modifiers={"ctrl": True})
+    box, wheel = models.BoxZoomTool(dimensions="width"), models.WheelZoomTool(
+        dimensions="width", modifiers={"ctrl": True}
+    )
     plot = figure(
-        height=height, sizing_mode="stretch_width", x_axis_type="datetime", x_range=span,
-        title=title, tools=[box, wheel, models.CrosshairTool(overlay=cursor, dimensions="height")], active_drag=box,
+        height=height,
+        sizing_mode="stretch_width",
+        x_axis_type="datetime",
+        x_range=span,
+        title=title,
+        tools=[box, wheel, models.CrosshairTool(overlay=cursor, dimensions="height")],
+        active_drag=box,
         active_scroll=wheel,
     )
     plot.yaxis.formatter = models.BasicTickFormatter(use_scientific=False)
@@ -114,18 +153,33 @@ def show_time(plot: Plot, milliseconds: float) -> None:
     # At the beginning, which counts as a day, the clock says as much.
     day = "day %j" if milliseconds > 86_400_000 else clock
     plot.xaxis.formatter = models.DatetimeTickFormatter(
-        microseconds="%S.%6N s", milliseconds="%S.%3N s", seconds=clock, minsec=clock, minutes=clock,
-        hourmin=clock, hours=clock, days=day, months=day, years=day,
+        microseconds="%S.%6N s",
+        milliseconds="%S.%3N s",
+        seconds=clock,
+        minsec=clock,
+        minutes=clock,
+        hourmin=clock,
+        hours=clock,
+        days=day,
+        months=day,
+        years=day,
     )
     plot.xaxis.axis_label = "time since the start, h:min:s"
     plot.xaxis.visible = True
     plot.height += 40
 
 
-def hover(plot: Plot, renderers: list[Any], rows: list[tuple[str, str]], line: bool = False) -> None:
+def hover(
+    plot: Plot, renderers: list[Any], rows: list[tuple[str, str]], line: bool = False
+) -> None:
     """Texts beside the pointer; names in them are shown as texts."""
-    plot.add_tools(models.HoverTool(
-        renderers=renderers, tooltips=rows, mode="vline" if line else "mouse",
-        formatters={"@t": "datetime"}, point_policy="snap_to_data" if line else "follow_mouse",
-        attachment="horizontal",
-    ))
+    plot.add_tools(
+        models.HoverTool(
+            renderers=renderers,
+            tooltips=rows,
+            mode="vline" if line else "mouse",
+            formatters={"@t": "datetime"},
+            point_policy="snap_to_data" if line else "follow_mouse",
+            attachment="horizontal",
+        )
+    )

@@ -1,4 +1,4 @@
-"""HTML from texts and numbers. Whatever comes in is text: only this module and the page write markup."""
+"""HTML from texts and numbers; whatever comes in is text."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ from typing import Any, NamedTuple
 
 from roastcoffea._core import format_value
 
-__all__ = ["Column", "Row", "facts", "json_script", "name", "number", "split_value", "table", "text"]
+__all__ = [
+    "Column",
+    "Row",
+    "facts",
+    "json_script",
+    "name",
+    "number",
+    "split_value",
+    "table",
+    "text",
+]
 
 # Characters that a browser would not show, or that would turn the direction of what follows.
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 def text(value: object) -> str:
@@ -37,7 +49,7 @@ def json_script(identity: str, value: Any) -> str:
 
 
 def split_value(shown: str) -> tuple[str, str, str]:
-    """"1.52 Gbps over wall time" as its number, its unit and the words behind it."""
+    """ "1.52 Gbps over wall time" as its number, its unit and the words behind it."""
     found = re.fullmatch(r"([-+0-9.,e]+)(?: ?([^\s\d]\S*))?(.*)", shown)
     if found is None:
         return shown, "", ""
@@ -92,19 +104,27 @@ def _used(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
 
 
 def table(
-    identity: str, columns: Sequence[Column], rows: Sequence[Row], rest: Row | None = None, first: int = 1
+    identity: str,
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    rest: Row | None = None,
+    first: int = 1,
 ) -> str:
-    """A table that is sorted by a click on a heading; `rest` stays below. `first`: the column by which the
-    rows come sorted already."""
+    """A table that is sorted by a click on a heading; `rest` stays below. `first`: the column by
+    which the rows come sorted already."""
     used = _used(columns, [*rows, rest] if rest is not None else rows)
     head = "".join(_heading(columns[place], place == first) for place in used)
-    body = "".join(_row([row.cells[place] for place in used], [columns[place] for place in used]) for row in rows)
+    body = "".join(
+        _row([row.cells[place] for place in used], [columns[place] for place in used])
+        for row in rows
+    )
     foot = ""
     if rest is not None:
         cells = _row([rest.cells[place] for place in used], [columns[place] for place in used])
         foot = f"<tfoot>{cells}</tfoot>"
     return (
-        f'<div class="scroll" tabindex="0"><table class="sortable" id="{text(identity)}"><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0"><table class="sortable" id="{text(identity)}">'
+        f"<thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody>{foot}</table></div>"
     )
 
@@ -113,7 +133,8 @@ def _heading(column: Column, sorted_by: bool) -> str:
     kind = ' class="name"' if column.unit is None else ""
     hint = f' title="{text(column.hint)}"' if column.hint else ""
     order = ' aria-sort="descending"' if sorted_by else ""
-    return f'<th scope="col"{kind}{hint}{order}><button type="button">{text(column.heading)}</button></th>'
+    button = f'<button type="button">{text(column.heading)}</button>'
+    return f'<th scope="col"{kind}{hint}{order}>{button}</th>'
 
 
 def _row(cells: Sequence[Any], columns: Sequence[Column]) -> str:

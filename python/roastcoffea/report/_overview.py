@@ -21,14 +21,19 @@ def tiles(source: Source) -> str:
     table = source.tables.get("challenge")
     if table is None:
         return ""
-    return f'<div class="tiles">{"".join(_tile(label, value) for label, value in table["rows"])}</div>'
+    return (
+        f'<div class="tiles">{"".join(_tile(label, value) for label, value in table["rows"])}</div>'
+    )
 
 
 def _tile(label: str, value: str) -> str:
     number, unit, words = split_value(value)
     small = f" <small>{text(unit)}</small>" if unit else ""
     behind = f'<span class="words">{text(words)}</span>' if words else ""
-    return f'<div class="tile"><span class="label">{text(label)}</span><span class="value">{text(number)}{small}</span>{behind}</div>'
+    return (
+        f'<div class="tile"><span class="label">{text(label)}</span>'
+        f'<span class="value">{text(number)}{small}</span>{behind}</div>'
+    )
 
 
 def _is_facts(table: _SummaryTable) -> bool:
@@ -43,8 +48,10 @@ def cards(source: Source) -> str:
 
 def _card(table: _SummaryTable) -> str:
     caption = f"<p>{text(table['caption'])}</p>" if table["caption"] else ""
-    return (f'<section class="card"><h3>{text(table["title"])}</h3>'
-            f"{facts((row[0], row[1]) for row in table['rows'])}{caption}</section>")
+    return (
+        f'<section class="card"><h3>{text(table["title"])}</h3>'
+        f"{facts((row[0], row[1]) for row in table['rows'])}{caption}</section>"
+    )
 
 
 def quality(source: Source) -> str:
@@ -60,7 +67,8 @@ def provenance(source: Source) -> str:
     rows, calls = [], ""
     for key, value in sorted(source.run.meta.items()):
         if key == "calls":
-            calls = f"<details><summary>Calls of the Runner</summary><pre>{text(_pretty(value))}</pre></details>"
+            told = f"<pre>{text(_pretty(value))}</pre>"
+            calls = f"<details><summary>Calls of the Runner</summary>{told}</details>"
         else:
             rows.append((key.replace("_", " "), value))
     return (facts(rows) if rows else "") + calls

@@ -19,9 +19,11 @@ from roastcoffea.report._timelines import Chart, Key, timelines
 __all__ = ["page"]
 
 # Nothing is loaded from anywhere, whatever a name or a script may say.
-_POLICY = ("default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
-           "font-src data:; base-uri 'none'; form-action 'none'")
-# A mark of three beans' worth of pixels: without an icon of its own a browser would ask for one.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; base-uri 'none'; form-action 'none'"
+)
+# An empty icon: without one of its own a browser would ask for one.
 _ICON = "data:,"
 
 
@@ -59,8 +61,10 @@ def page(results: Results) -> str:
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><meta name="generator" content="roastcoffea {text(__version__)}">'
-        f'<link rel="icon" href="{_ICON}"><title>{text(_title(source))}</title><style>{_part("report.css")}</style></head>'
+        f'<meta name="color-scheme" content="light dark">'
+        f'<meta name="generator" content="roastcoffea {text(__version__)}">'
+        f'<link rel="icon" href="{_ICON}"><title>{text(_title(source))}</title>'
+        f"<style>{_part('report.css')}</style></head>"
         f"<body>{_header(source, links)}<main>{_top(source)}{body}</main>{_footer()}"
         f"{_scripts(drawn)}</body></html>\n"
     )
@@ -68,14 +72,19 @@ def page(results: Results) -> str:
 
 # ---- sections ----
 
+
 def _title(source: Source) -> str:
-    return " · ".join(part for part in (source.run.processor_name, source.when, "roastcoffea") if part)
+    return " · ".join(
+        part for part in (source.run.processor_name, source.when, "roastcoffea") if part
+    )
 
 
 def _header(source: Source, links: str) -> str:
-    return (f'<header><div class="bar-inner"><strong>roastcoffea</strong><nav>{links}</nav>'
-            '<button type="button" id="theme" aria-label="switch between light and dark">'
-            '<span aria-hidden="true">◐</span></button></div></header>')
+    return (
+        f'<header><div class="bar-inner"><strong>roastcoffea</strong><nav>{links}</nav>'
+        '<button type="button" id="theme" aria-label="switch between light and dark">'
+        '<span aria-hidden="true">◐</span></button></div></header>'
+    )
 
 
 def _top(source: Source) -> str:
@@ -94,14 +103,17 @@ def _place(chart: Chart) -> str:
 
 
 def _key(key: Key) -> str:
-    return f'<li><i style="background:{key.color}"></i>{name(key.label)} <small>{key.chunks:,}</small></li>'
+    mark = f'<i style="background:{key.color}"></i>'
+    return f"<li>{mark}{name(key.label)} <small>{key.chunks:,}</small></li>"
 
 
 def _over_time(charts: Sequence[Chart]) -> str:
     if not charts:
         return ""
-    hint = ('<p class="note">Drag over a chart to look closer, or turn the wheel with Ctrl: all charts over time move '
-            'together. <button type="button" id="reset">Reset zoom</button></p>')
+    hint = (
+        '<p class="note">Drag over a chart to look closer, or turn the wheel with Ctrl: all charts over time move '
+        'together. <button type="button" id="reset">Reset zoom</button></p>'
+    )
     return hint + "".join(_place(chart) for chart in charts)
 
 
@@ -116,6 +128,7 @@ def _footer() -> str:
 
 # ---- what is inside the file ----
 
+
 def _part(file: str) -> str:
     return (Path(__file__).parent / file).read_text(encoding="utf-8")
 
@@ -129,7 +142,9 @@ def _scripts(charts: Sequence[Chart]) -> str:
         document.add_root(chart.plot)
     roots = {chart.plot.id: f"chart-{chart.identity}" for chart in charts}
     data = {"document": document.to_json(deferred=False), "roots": roots}
-    library = "\n".join(Resources(mode="inline", components=["bokeh"], minified=True, log_level="warn").js_raw)
+    library = "\n".join(
+        Resources(mode="inline", components=["bokeh"], minified=True, log_level="warn").js_raw
+    )
     # Inside a string of the script it means the same, and it does not end the element.
     library = library.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return f"{json_script('charts', data)}<script>{library}</script>{own}"

@@ -1,4 +1,4 @@
-"""How long chunks took against how many events they had, and those that took much longer than the others."""
+"""How long chunks took against how many events they had, and which took far too long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import numpy as np
 from roastcoffea import _core
 from roastcoffea.report._bokeh import Plot, models, value
 from roastcoffea.report._data import Source
-from roastcoffea.report._look import BLUE, FONT, GREY, VERMILION, array, chart, hover, shades, shorten
+from roastcoffea.report._look import (
+    BLUE,
+    FONT,
+    GREY,
+    VERMILION,
+    array,
+    chart,
+    hover,
+    shades,
+    shorten,
+)
 from roastcoffea.report._markup import Column, Row, table, text
 from roastcoffea.report._timelines import CHUNK_ROWS, Chart, chunk_texts
 
@@ -25,7 +35,11 @@ def scatter(source: Source) -> tuple[Chart, str] | None:
     chunks = source.chunks
     if len(chunks) == 0:
         return None
-    x, y, failed = chunks.column("num_events"), chunks.column("duration"), chunks.column("error.code")
+    x, y, failed = (
+        chunks.column("num_events"),
+        chunks.column("duration"),
+        chunks.column("error.code"),
+    )
     data = _core.plot_pairs(x, y, skip=failed, limit=MOST_POINTS, x_bins=160, y_bins=100)
     if data is None:
         return None
@@ -37,8 +51,13 @@ def scatter(source: Source) -> tuple[Chart, str] | None:
     below = f"<p>{data['n']:,} chunks without an error."
     if data["slope"] is not None and data["intercept"] is not None:
         ends = [data["x_edges"][0], data["x_edges"][-1]]
-        plot.line(ends, [data["intercept"] + data["slope"] * end for end in ends], line_color=GREY, line_dash="dashed",
-                  line_width=1.5)
+        plot.line(
+            ends,
+            [data["intercept"] + data["slope"] * end for end in ends],
+            line_color=GREY,
+            line_dash="dashed",
+            line_width=1.5,
+        )
         below += " " + text(_in_words(data))
         found = _core.report_outliers(x, y, data["intercept"], data["slope"], failed, MOST_OUTLIERS)
         below += "</p>" + _outliers(plot, source, found, array(x), array(y))
@@ -49,7 +68,9 @@ def scatter(source: Source) -> tuple[Chart, str] | None:
 
 
 def _in_words(data: _core._Pairs) -> str:
-    fixed, slope = _core.format_value(data["intercept"], "s"), _core.format_value(data["slope"], "s")
+    fixed, slope = _core.format_value(data["intercept"], "s"), _core.format_value(
+        data["slope"], "s"
+    )
     words = f"The line: {fixed} a chunk and {slope} an event"
     return f"{words} (r = {data['r']:.2f})." if data["r"] is not None else f"{words}."
 
@@ -57,17 +78,31 @@ def _in_words(data: _core._Pairs) -> str:
 def _points(plot: Plot, source: Source, x: Any, y: Any, failed: Any) -> None:
     index = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (failed < 0))
     values = models.ColumnDataSource({"x": x[index], "y": y[index], **chunk_texts(source, index)})
-    dots = plot.scatter("x", "y", source=values, size=6, fill_color=BLUE, fill_alpha=0.45, line_color=None)
+    dots = plot.scatter(
+        "x", "y", source=values, size=6, fill_color=BLUE, fill_alpha=0.45, line_color=None
+    )
     hover(plot, [dots], CHUNK_ROWS)
 
 
 def _density(plot: Plot, data: _core._Pairs) -> None:
     x_edges, y_edges = array(data["x_edges"]), array(data["y_edges"])
     counts = array(data["counts"]).reshape(len(y_edges) - 1, len(x_edges) - 1).astype(np.float32)
-    mapper = models.LogColorMapper(palette=shades(BLUE), low=1, high=max(float(counts.max()), 2), low_color="#00000000")
-    image = plot.image([counts], x=x_edges[0], y=y_edges[0], dw=x_edges[-1] - x_edges[0],
-                       dh=y_edges[-1] - y_edges[0], color_mapper=mapper)
-    hover(plot, [image], [("chunks here", "@image{0,0}"), ("events", "$x{0,0}"), ("time", "$y{0.000} s")])
+    mapper = models.LogColorMapper(
+        palette=shades(BLUE), low=1, high=max(float(counts.max()), 2), low_color="#00000000"
+    )
+    image = plot.image(
+        [counts],
+        x=x_edges[0],
+        y=y_edges[0],
+        dw=x_edges[-1] - x_edges[0],
+        dh=y_edges[-1] - y_edges[0],
+        color_mapper=mapper,
+    )
+    hover(
+        plot,
+        [image],
+        [("chunks here", "@image{0,0}"), ("events", "$x{0,0}"), ("time", "$y{0.000} s")],
+    )
 
 
 def _outliers(plot: Plot, source: Source, found: _core._Outliers, x: Any, y: Any) -> str:
@@ -77,19 +112,39 @@ def _outliers(plot: Plot, source: Source, found: _core._Outliers, x: Any, y: Any
         return "<p>None took much longer than its events say.</p>"
     texts = chunk_texts(source, index, longest=None)
     values = models.ColumnDataSource({"x": x[index], "y": y[index], **chunk_texts(source, index)})
-    marks = plot.scatter("x", "y", source=values, marker="diamond", size=9, fill_color=VERMILION, line_color=None)
+    marks = plot.scatter(
+        "x", "y", source=values, marker="diamond", size=9, fill_color=VERMILION, line_color=None
+    )
     hover(plot, [marks], CHUNK_ROWS)
     _labels(plot, x, y, index, [shorten(name.rpartition("/")[2], 32) for name in texts["file"]])
-    columns = [Column("File"), Column("Dataset"), Column("Entries"), Column("Worker"), Column("Events", "1"),
-               Column("Took", "s"), Column("The line says", "s")]
+    columns = [
+        Column("File"),
+        Column("Dataset"),
+        Column("Entries"),
+        Column("Worker"),
+        Column("Events", "1"),
+        Column("Took", "s"),
+        Column("The line says", "s"),
+    ]
     rows = [
-        Row([texts["file"][i], texts["dataset"][i], texts["entries"][i], texts["worker"][i], float(x[chunk]),
-             float(y[chunk]), found["expected"][i]])
+        Row(
+            [
+                texts["file"][i],
+                texts["dataset"][i],
+                texts["entries"][i],
+                texts["worker"][i],
+                float(x[chunk]),
+                float(y[chunk]),
+                found["expected"][i],
+            ]
+        )
         for i, chunk in enumerate(index)
     ]
     more = f", the {len(rows)} farthest of them" if found["n"] > len(rows) else ""
-    return (f"<h3>Chunks that took much longer than their events say <small>{found['n']:,}{more}</small></h3>"
-            + table("table-outliers", columns, rows, first=5))
+    return (
+        f"<h3>Chunks that took much longer than their events say <small>{found['n']:,}{more}</small></h3>"
+        + table("table-outliers", columns, rows, first=5)
+    )
 
 
 def _labels(plot: Plot, x: Any, y: Any, index: Any, names: list[str]) -> None:
@@ -98,13 +153,23 @@ def _labels(plot: Plot, x: Any, y: Any, index: Any, names: list[str]) -> None:
     placed: list[tuple[float, float]] = []
     for chunk, name in zip(index, names):
         here = float(x[chunk]) / width, float(y[chunk]) / height
-        if len(placed) == MOST_LABELS or any(abs(here[0] - at[0]) < 0.3 and abs(here[1] - at[1]) < 0.05 for at in placed):
+        if len(placed) == MOST_LABELS or any(
+            abs(here[0] - at[0]) < 0.3 and abs(here[1] - at[1]) < 0.05 for at in placed
+        ):
             continue
         placed.append(here)
         to_the_right = here[0] <= 0.6
         # A set of one: unlike a single label it takes no name for a formula.
-        plot.add_layout(models.LabelSet(
-            x="x", y="y", text="label", source=models.ColumnDataSource({"x": [x[chunk]], "y": [y[chunk]], "label": [name]}),
-            text_font_size="11px", text_align="left" if to_the_right else "right", text_baseline="middle",
-            x_offset=8 if to_the_right else -8, text_font=value(FONT),
-        ))
+        plot.add_layout(
+            models.LabelSet(
+                x="x",
+                y="y",
+                text="label",
+                source=models.ColumnDataSource({"x": [x[chunk]], "y": [y[chunk]], "label": [name]}),
+                text_font_size="11px",
+                text_align="left" if to_the_right else "right",
+                text_baseline="middle",
+                x_offset=8 if to_the_right else -8,
+                text_font=value(FONT),
+            )
+        )

@@ -1,4 +1,4 @@
-"""The charts over time: workers, throughput, tasks, CPU, memory, and which worker was at which chunk."""
+"""The charts over time: workers, throughput, tasks, CPU, memory, and who was at which chunk."""
 
 from __future__ import annotations
 
@@ -75,8 +75,12 @@ def timelines(source: Source) -> list[Chart]:
     if frame is None:
         return []
     made = [
-        _workers(source, frame), _throughput(source, frame), _tasks(source, frame), _cpu(source, frame),
-        _memory(source, frame), _gantt(source, frame, data),
+        _workers(source, frame),
+        _throughput(source, frame),
+        _tasks(source, frame),
+        _cpu(source, frame),
+        _memory(source, frame),
+        _gantt(source, frame, data),
     ]
     charts = [one for one in made if one is not None]
     if charts:
@@ -85,7 +89,7 @@ def timelines(source: Source) -> list[Chart]:
 
 
 def _frame(source: Source, gantt: Any) -> _Frame | None:
-    """The time from the start of the run to its end; where these are not known, that of what was seen."""
+    """The time from the start of the run to its end, or that of what was seen."""
     moments: list[float] = [moment for moment in (source.run.t_start, source.run.t_end) if moment]
     counts = _core.plot_worker_counts(source.tracking) if source.tracking is not None else None
     if counts is not None:
@@ -100,19 +104,36 @@ def _frame(source: Source, gantt: Any) -> _Frame | None:
     high = max(max(moments), start + 1e-3)
     low_ms, high_ms = (low - start) * 1000, (high - start) * 1000
     room = 0.01 * (high_ms - low_ms)
-    span = models.Range1d(low_ms - room, high_ms + room, bounds=(low_ms - 20 * room, high_ms + 20 * room), min_interval=1)
+    span = models.Range1d(
+        low_ms - room,
+        high_ms + room,
+        bounds=(low_ms - 20 * room, high_ms + 20 * room),
+        min_interval=1,
+    )
     names = gantt is not None and len(gantt["owners"]) <= MOST_NAMES
-    return _Frame(start, span, models.Span(dimension="height", line_dash="dotted", line_color=GREY), 116 if names else 64)
+    return _Frame(
+        start,
+        span,
+        models.Span(dimension="height", line_dash="dotted", line_color=GREY),
+        116 if names else 64,
+    )
 
 
 # ---- workers ----
 
+
 def _workers(source: Source, frame: _Frame) -> Chart | None:
-    data = _core.plot_worker_counts(source.tracking, points=POINTS) if source.tracking is not None else None
+    data = (
+        _core.plot_worker_counts(source.tracking, points=POINTS)
+        if source.tracking is not None
+        else None
+    )
     if data is None:
         return None
     plot = time_chart(HEIGHT, "Workers", frame.span, frame.cursor, frame.border)
-    values = models.ColumnDataSource({"t": times(data["time"], data["start"] - frame.start), "n": array(data["workers"])})
+    values = models.ColumnDataSource(
+        {"t": times(data["time"], data["start"] - frame.start), "n": array(data["workers"])}
+    )
     plot.varea_step("t", 0, "n", source=values, step_mode="after", fill_color=BLUE, fill_alpha=0.15)
     line = plot.step("t", "n", source=values, mode="after", line_color=BLUE, line_width=1.5)
     hover(plot, [line], [CLOCK, ("workers", "@n{0,0}")], line=True)
@@ -126,17 +147,24 @@ def _measure(source: Source, measure: str) -> _core._Timeline | None:
     return _core.plot_timeline(source.tracking, measure, points=POINTS)
 
 
-def _band(plot: Plot, frame: _Frame, data: _core._Timeline, divisor: float, color: str, unit: str) -> None:
+def _band(
+    plot: Plot, frame: _Frame, data: _core._Timeline, divisor: float, color: str, unit: str
+) -> None:
     """The mean of the workers, what eight of ten lie within, and the highest."""
     columns = {row: array(data[row]) / divisor for row in ("mean", "p10", "p90", "max")}
-    values = models.ColumnDataSource({"t": times(data["time"], data["start"] - frame.start), **columns})
+    values = models.ColumnDataSource(
+        {"t": times(data["time"], data["start"] - frame.start), **columns}
+    )
     band = plot.varea("t", "p10", "p90", source=values, fill_color=color, fill_alpha=0.2)
     most = plot.line("t", "max", source=values, line_color=color, line_width=1, line_dash="dotted")
     line = plot.line("t", "mean", source=values, line_color=color, line_width=1.75)
     several = data["n_workers"] > 1
     rows = [CLOCK, ("mean" if several else "value", f"@mean{{0.0}} {unit}")]
     if several:
-        rows += [("80 % of the workers", f"@p10{{0.0}} to @p90{{0.0}} {unit}"), ("highest", f"@max{{0.0}} {unit}")]
+        rows += [
+            ("80 % of the workers", f"@p10{{0.0}} to @p90{{0.0}} {unit}"),
+            ("highest", f"@max{{0.0}} {unit}"),
+        ]
         _legend(plot, [("mean", [line]), ("80 % of the workers", [band]), ("highest", [most])])
     hover(plot, [line], rows, line=True)
     plot.y_range.start = 0
@@ -146,9 +174,18 @@ def _legend(plot: Plot, items: Sequence[tuple[str, list[Any]]]) -> None:
     """On the line of the title."""
     legend = models.Legend(
         items=[models.LegendItem(label=label, renderers=renderers) for label, renderers in items],
-        orientation="horizontal", location="top_right", border_line_alpha=0, background_fill_alpha=0,
-        label_text_font_size="11px", glyph_width=18, glyph_height=12, label_standoff=4, spacing=14, padding=0,
-        margin=0, label_height=14,
+        orientation="horizontal",
+        location="top_right",
+        border_line_alpha=0,
+        background_fill_alpha=0,
+        label_text_font_size="11px",
+        glyph_width=18,
+        glyph_height=12,
+        label_standoff=4,
+        spacing=14,
+        padding=0,
+        margin=0,
+        label_height=14,
     )
     plot.add_layout(legend, "above")
     plot.height += 18
@@ -158,7 +195,9 @@ def _cpu(source: Source, frame: _Frame) -> Chart | None:
     data = _measure(source, "cpu_share")
     if data is None:
         return None
-    plot = time_chart(HEIGHT, "CPU of a worker's threads, %", frame.span, frame.cursor, frame.border)
+    plot = time_chart(
+        HEIGHT, "CPU of a worker's threads, %", frame.span, frame.cursor, frame.border
+    )
     _band(plot, frame, data, 1, GREEN, "%")
     return Chart("cpu", plot)
 
@@ -168,12 +207,15 @@ def _memory(source: Source, frame: _Frame) -> Chart | None:
     if data is None:
         return None
     scale = bytes_scale(float(np.nanmax(array(data["max"]))))
-    plot = time_chart(HEIGHT, f"Memory of a worker, {scale.unit}", frame.span, frame.cursor, frame.border)
+    plot = time_chart(
+        HEIGHT, f"Memory of a worker, {scale.unit}", frame.span, frame.cursor, frame.border
+    )
     _band(plot, frame, data, scale.divisor, PURPLE, scale.unit)
     return Chart("memory", plot)
 
 
 # ---- chunks ----
+
 
 def _spread(source: Source) -> _core._Throughput | None:
     chunks = source.chunks
@@ -188,10 +230,28 @@ def _throughput(source: Source, frame: _Frame) -> Chart | None:
     data = _spread(source)
     if data is None:
         return None
-    plot = time_chart(HEIGHT, "Data read, Gbps (the bytes of a chunk spread evenly over its time)", frame.span, frame.cursor, frame.border)
+    plot = time_chart(
+        HEIGHT,
+        "Data read, Gbps (the bytes of a chunk spread evenly over its time)",
+        frame.span,
+        frame.cursor,
+        frame.border,
+    )
     edges = times(data["edges"], data["start"] - frame.start)
-    values = models.ColumnDataSource({"t": edges[:-1], "end": edges[1:], "rate": array(data["rates"]) * 8 / 1e9})
-    bars = plot.quad("t", "end", "rate", 0, source=values, fill_color=SKY, line_color=SKY, fill_alpha=0.75, line_width=0.5)
+    values = models.ColumnDataSource(
+        {"t": edges[:-1], "end": edges[1:], "rate": array(data["rates"]) * 8 / 1e9}
+    )
+    bars = plot.quad(
+        "t",
+        "end",
+        "rate",
+        0,
+        source=values,
+        fill_color=SKY,
+        line_color=SKY,
+        fill_alpha=0.75,
+        line_width=0.5,
+    )
     hover(plot, [bars], [CLOCK, ("data rate", "@rate{0.000} Gbps")], line=True)
     plot.y_range.start = 0
     return Chart("throughput", plot)
@@ -204,7 +264,9 @@ def _tasks(source: Source, frame: _Frame) -> Chart | None:
     plot = time_chart(HEIGHT, "Active tasks", frame.span, frame.cursor, frame.border)
     items: list[tuple[str, list[Any]]] = []
     if tasks is not None:
-        values = models.ColumnDataSource({"t": times(tasks["time"], tasks["start"] - frame.start), "n": array(tasks["sum"])})
+        values = models.ColumnDataSource(
+            {"t": times(tasks["time"], tasks["start"] - frame.start), "n": array(tasks["sum"])}
+        )
         line = plot.step("t", "n", source=values, mode="after", line_color=ORANGE, line_width=1.5)
         hover(plot, [line], [CLOCK, ("tasks on the workers", "@n{0,0}")], line=True)
         items.append(("on the workers, running or waiting", [line]))
@@ -221,6 +283,7 @@ def _tasks(source: Source, frame: _Frame) -> Chart | None:
 
 # ---- which worker, which chunk ----
 
+
 def _owner_column(source: Source) -> str | None:
     """The worker; where none is named, the host."""
     if len(source.chunks) == 0:
@@ -234,8 +297,13 @@ def _gantt_data(source: Source) -> _core._Gantt | None:
         return None
     chunks = source.chunks
     return _core.plot_gantt(
-        chunks.column(f"{column}.code"), chunks.column("t_start"), chunks.column("t_end"),
-        len(chunks.categories(column)), limit=MOST_CHUNKS, rows=MOST_ROWS, bins=BINS,
+        chunks.column(f"{column}.code"),
+        chunks.column("t_start"),
+        chunks.column("t_end"),
+        len(chunks.categories(column)),
+        limit=MOST_CHUNKS,
+        rows=MOST_ROWS,
+        bins=BINS,
     )
 
 
@@ -250,7 +318,9 @@ def _gantt(source: Source, frame: _Frame, data: _core._Gantt | None) -> Chart | 
     return _busy(frame, data, names)
 
 
-def _bars(source: Source, frame: _Frame, data: _core._Gantt, names: Sequence[str], column: str) -> Chart:
+def _bars(
+    source: Source, frame: _Frame, data: _core._Gantt, names: Sequence[str], column: str
+) -> Chart:
     """A bar a chunk, coloured by dataset."""
     first_row = array(data["first_row"])
     rows = int(first_row[-1])
@@ -258,13 +328,32 @@ def _bars(source: Source, frame: _Frame, data: _core._Gantt, names: Sequence[str
     index, row = array(data["chunk"]), array(data["row"])
     left = times(data["left"], data["start"] - frame.start)
     keys, colors = _dataset_colors(source, index)
-    values = models.ColumnDataSource({
-        "t": left, "end": left + array(data["width"]) * 1000, "top": row + 0.1, "bottom": row + 0.9, "color": colors,
-        **chunk_texts(source, index, column),
-    })
-    bars = plot.quad("t", "end", "top", "bottom", source=values, fill_color="color", line_color="color",
-                     fill_alpha=0.75, line_width=1)
-    failed = [("error", "@error")] if any(code >= 0 for code in array(source.chunks.column("error.code"))[index]) else []
+    values = models.ColumnDataSource(
+        {
+            "t": left,
+            "end": left + array(data["width"]) * 1000,
+            "top": row + 0.1,
+            "bottom": row + 0.9,
+            "color": colors,
+            **chunk_texts(source, index, column),
+        }
+    )
+    bars = plot.quad(
+        "t",
+        "end",
+        "top",
+        "bottom",
+        source=values,
+        fill_color="color",
+        line_color="color",
+        fill_alpha=0.75,
+        line_width=1,
+    )
+    failed = (
+        [("error", "@error")]
+        if any(code >= 0 for code in array(source.chunks.column("error.code"))[index])
+        else []
+    )
     hover(plot, [bars], [CLOCK, *CHUNK_ROWS, *failed])
     plot.y_range = models.Range1d(rows, 0)
     plot.ygrid.grid_line_alpha = 0
@@ -278,20 +367,35 @@ def _busy(frame: _Frame, data: _core._Gantt, names: Sequence[str]) -> Chart:
     busy = array(data["busy"]).reshape(rows, len(edges) - 1).astype(np.float32)
     plot = time_chart(_height(rows), _title(names), frame.span, frame.cursor, frame.border)
     groups = np.arange(rows + 1) * len(names) // rows
-    values = models.ColumnDataSource({
-        "image": [busy[row : row + 1] for row in range(rows)], "x": np.full(rows, edges[0]),
-        "y": np.arange(rows), "dw": np.full(rows, edges[-1] - edges[0]), "dh": np.full(rows, 1.0 if rows > MOST_NAMES else 0.9),
-        "name": [_members(names, *groups[row : row + 2]) for row in range(rows)],
-    })
+    values = models.ColumnDataSource(
+        {
+            "image": [busy[row : row + 1] for row in range(rows)],
+            "x": np.full(rows, edges[0]),
+            "y": np.arange(rows),
+            "dw": np.full(rows, edges[-1] - edges[0]),
+            "dh": np.full(rows, 1.0 if rows > MOST_NAMES else 0.9),
+            "name": [_members(names, *groups[row : row + 2]) for row in range(rows)],
+        }
+    )
     high = max(float(busy.max()), 1e-9)
-    mapper = models.LinearColorMapper(palette=shades(BLUE), low=high / 1000, high=high, low_color="#00000000")
+    mapper = models.LinearColorMapper(
+        palette=shades(BLUE), low=high / 1000, high=high, low_color="#00000000"
+    )
     image = plot.image("image", "x", "y", "dw", "dh", source=values, color_mapper=mapper)
-    hover(plot, [image], [("worker", "@name"), ("chunks inside process(), per worker", "@image{0.00}")])
+    hover(
+        plot,
+        [image],
+        [("worker", "@name"), ("chunks inside process(), per worker", "@image{0.00}")],
+    )
     plot.y_range = models.Range1d(rows, 0)
     plot.ygrid.grid_line_alpha = 0
     _name_rows(plot, np.arange(rows + 1), names if rows == len(names) else [])
-    return Chart("gantt", plot, note=f"{data['n']:,} chunks: the darker, the more of them ran at a time; "
-                 f"{format_value(high, '1')} per worker is the darkest.")
+    return Chart(
+        "gantt",
+        plot,
+        note=f"{data['n']:,} chunks: the darker, the more of them ran at a time; "
+        f"{format_value(high, '1')} per worker is the darkest.",
+    )
 
 
 def _members(names: Sequence[str], first: int, end: int) -> str:
@@ -309,21 +413,29 @@ def _title(names: Sequence[str]) -> str:
 
 def _name_rows(plot: Plot, first_row: Array, names: Sequence[str]) -> None:
     if not 0 < len(names) <= MOST_NAMES:
-        plot.yaxis.visible = False
+        plot.yaxis.ticker = models.FixedTicker(ticks=[])
         return
     middles = [float(middle) for middle in (first_row[:-1] + first_row[1:]) / 2]
     plot.yaxis.ticker = models.FixedTicker(ticks=middles)
     # As plain texts: a name with dollar signs in it is no formula.
     plot.yaxis.major_label_overrides = {
-        middle: models.PlainText(text=shorten(name.removeprefix("tcp://").removeprefix("tls://"), 17))
+        middle: models.PlainText(
+            text=shorten(name.removeprefix("tcp://").removeprefix("tls://"), 17)
+        )
         for middle, name in zip(middles, names)
     }
 
 
 # ---- what is told of a chunk ----
 
-CHUNK_ROWS = [("dataset", "@dataset"), ("file", "@file"), ("entries", "@entries"), ("events", "@events"),
-              ("worker", "@worker"), ("took", "@took")]
+CHUNK_ROWS = [
+    ("dataset", "@dataset"),
+    ("file", "@file"),
+    ("entries", "@entries"),
+    ("events", "@events"),
+    ("worker", "@worker"),
+    ("took", "@took"),
+]
 
 
 def chunk_texts(
@@ -338,13 +450,21 @@ def chunk_texts(
         return [text if longest is None else shorten(text, longest) for text in chosen]
 
     def numbers(name: str, unit: str) -> list[str]:
-        return [format_value(None if np.isnan(value) else int(value) if unit == "1" else float(value), unit)
-                for value in array(chunks.column(name)).astype(float)[index]]
+        return [
+            format_value(
+                None if np.isnan(value) else int(value) if unit == "1" else float(value), unit
+            )
+            for value in array(chunks.column(name)).astype(float)[index]
+        ]
 
     starts, stops = numbers("entry_start", "1"), numbers("entry_stop", "1")
     return {
-        "dataset": texts("dataset"), "file": texts("file"), "worker": texts(column), "error": texts("error"),
-        "events": numbers("num_events", "1"), "took": numbers("duration", "s"),
+        "dataset": texts("dataset"),
+        "file": texts("file"),
+        "worker": texts(column),
+        "error": texts("error"),
+        "events": numbers("num_events", "1"),
+        "took": numbers("duration", "s"),
         "entries": [f"{start} to {stop}" for start, stop in zip(starts, stops)],
     }
 

@@ -1,0 +1,239 @@
+"""The report in a real browser without a network: drawn, quiet, linked, sorted, and deaf to names.
+
+Pictures of it are kept in build/report.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "browser"))
+
+from chromium import Chromium, find_chromium  # noqa: E402
+from report_samples import HOSTILE, large, usual  # noqa: E402
+
+from roastcoffea.report import save_report, summary_html  # noqa: E402
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium: apt-get install chromium")
+
+PICTURES = ROOT / "build" / "report"
+CHARTS = ("workers", "throughput", "tasks", "cpu", "memory", "gantt", "scatter")
+
+# Elements below a node, those behind shadow roots too.
+ALL = """
+const all = (node, found = []) => {
+  for (const child of node.children) { found.push(child); all(child, found); }
+  if (node.shadowRoot) all(node.shadowRoot, found);
+  return found;
+};
+"""
+# Of each chart: how many of its pixels are painted, and in how many colours.
+PAINTED = "(() => {" + ALL + """
+  const answer = {};
+  for (const chart of document.querySelectorAll('.chart')) {
+    let pixels = 0; const colors = new Set();
+    for (const canvas of all(chart).filter((one) => one.tagName === 'CANVAS' && one.width > 0)) {
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3] > 0) { pixels++; colors.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]); }
+    }
+    answer[chart.id.replace('chart-', '')] = [pixels, colors.size];
+  }
+  return answer;
+})()"""
+RANGES = """(() => {
+  const answer = {};
+  for (const root of Bokeh.documents[0].roots())
+    answer[root.title.text || 'scatter'] = [root.x_range.start, root.x_range.end];
+  return answer;
+})()"""
+INK = "(() => Bokeh.documents[0].roots()[0].title.text_color)()"
+
+
+def open_report(browser, path):
+    browser.open(path)
+    browser.evaluate("window.roastReport.ready")
+    browser.wait_until("Bokeh.documents.length === 1 && Bokeh.documents[0].is_idle")
+
+
+def place_of(browser, identity):
+    """Scrolls to it; left, top, width, height."""
+    browser.evaluate(f"document.getElementById('{identity}').scrollIntoView({{block: 'center'}})")
+    browser.pause(0.1)
+    return browser.evaluate(f"(() => {{ const box = document.getElementById('{identity}').getBoundingClientRect();"
+                            "return [box.left, box.top, box.width, box.height]; })()")
+
+
+def picture(browser, name, width):
+    height = browser.evaluate("document.documentElement.scrollHeight")
+    browser.resize(width, height)
+    browser.pause(0.3)
+    browser.screenshot(PICTURES / f"{name}.png")
+    browser.resize(width, 900)
+    browser.pause(0.2)
+
+
+def assert_quiet(browser, path):
+    assert browser.console == []
+    assert browser.failed == []
+    asked = [url for url in browser.requests if not url.startswith(("data:", "about:"))]
+    assert asked == [path.resolve().as_uri()]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return save_report(usual(), tmp_path_factory.mktemp("report") / "run.html")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (800, False)])
+def test_everything_is_drawn(page, width, dark):
+    with Chromium(width, 900, dark) as browser:
+        open_report(browser, page)
+        painted = browser.evaluate(PAINTED)
+        assert set(painted) == set(CHARTS)
+        for chart, (pixels, colors) in painted.items():
+            assert pixels > 1000 and colors > 5, chart
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        picture(browser, f"{'dark' if dark else 'light'}-{width}", width)
+        assert_quiet(browser, page)
+
+
+def test_large_runs_are_drawn(tmp_path):
+    path = save_report(large(), tmp_path / "large.html")
+    with Chromium() as browser:
+        open_report(browser, path)
+        for chart, (pixels, colors) in browser.evaluate(PAINTED).items():
+            assert pixels > 1000 and colors > 5, chart
+        picture(browser, "large", 1280)
+        assert_quiet(browser, path)
+
+
+def test_zoom_in_one_moves_the_others(page):
+    with Chromium() as browser:
+        open_report(browser, page)
+        before = browser.evaluate(RANGES)
+        left, top, width, height = place_of(browser, "chart-memory")
+        browser.drag(left + 0.4 * width, top + 0.6 * height, left + 0.6 * width, top + 0.6 * height)
+        browser.wait_until(f"{RANGES}['Workers'][0] > {before['Workers'][0]}")
+        zoomed = browser.evaluate(RANGES)
+        moved = {title for title in before if zoomed[title] != before[title]}
+        assert moved == set(before) - {"scatter"} and len(moved) == 6
+        assert len({tuple(zoomed[title]) for title in moved}) == 1
+        start, end = zoomed["Workers"]
+        whole = before["Workers"][1] - before["Workers"][0]
+        assert 0.1 < (end - start) / whole < 0.35
+
+        left, top, width, height = place_of(browser, "chart-gantt")
+        browser.wheel(left + 0.5 * width, top + 0.4 * height, -200, control=True)
+        browser.wait_until(f"(() => {{ const r = {RANGES}['Workers']; return r[1] - r[0] < {end - start}; }})()")
+
+        browser.evaluate("document.getElementById('reset').click()")
+        browser.wait_until(f"JSON.stringify({RANGES}['Workers']) === '[{','.join(map(repr, before['Workers']))}]'"
+                           f" || Math.abs({RANGES}['Workers'][0] - {before['Workers'][0]!r}) < 1e-6")
+        assert browser.evaluate(RANGES)["Workers"] == pytest.approx(before["Workers"])
+        # Without Ctrl the wheel turns the page.
+        place_of(browser, "chart-workers")
+        ranges, at = browser.evaluate(RANGES), browser.evaluate("window.scrollY")
+        browser.wheel(left + 0.5 * width, 450, 120)
+        browser.wait_until(f"window.scrollY > {at}")
+        assert browser.evaluate(RANGES) == ranges
+        assert_quiet(browser, page)
+
+
+def test_tables_sort(page):
+    names = "[...document.querySelectorAll('#table-file tbody tr')].map((row) => row.cells[0].textContent)"
+    events = "[...document.querySelectorAll('#table-file tbody tr')].map((row) => parseFloat(row.cells[2].dataset.v))"
+    click = "document.querySelectorAll('#table-file th button')[{}].click()"
+    order = "document.querySelectorAll('#table-file th')[{}].getAttribute('aria-sort')"
+    with Chromium() as browser:
+        open_report(browser, page)
+        assert len(browser.evaluate(names)) == 12
+        browser.evaluate(click.format(2))
+        found = browser.evaluate(events)
+        assert found == sorted(found, reverse=True) and browser.evaluate(order.format(2)) == "descending"
+        browser.evaluate(click.format(2))
+        assert browser.evaluate(events) == sorted(found) and browser.evaluate(order.format(2)) == "ascending"
+        browser.evaluate(click.format(0))
+        assert browser.evaluate(names) == sorted(browser.evaluate(names))
+        assert browser.evaluate(order.format(2)) is None
+        assert_quiet(browser, page)
+
+
+def test_the_rest_stays_below(tmp_path):
+    path = save_report(large(), tmp_path / "large.html")
+    last = "document.querySelector('#table-file').rows[document.querySelector('#table-file').rows.length - 1]"
+    with Chromium() as browser:
+        open_report(browser, path)
+        for place in (0, 1, 2):
+            browser.evaluate(f"document.querySelectorAll('#table-file th button')[{place}].click()")
+            assert browser.evaluate(f"{last}.cells[0].textContent") == "60 more"
+
+
+def test_theme(page):
+    with Chromium(dark=True) as browser:
+        open_report(browser, page)
+        ground = "getComputedStyle(document.body).backgroundColor"
+        dark, ink = browser.evaluate(ground), browser.evaluate(INK)
+        browser.evaluate("document.getElementById('theme').click()")
+        light, light_ink = browser.evaluate(ground), browser.evaluate(INK)
+        assert dark != light and ink != light_ink
+        browser.evaluate("document.getElementById('theme').click()")
+        assert browser.evaluate(ground) == dark and browser.evaluate(INK) == ink
+        assert_quiet(browser, page)
+    with Chromium(dark=True) as browser:
+        open_report(browser, page)
+        browser.set_dark(False)
+        browser.wait_until(f"{INK} === {light_ink!r}")
+        assert browser.evaluate(ground) == light
+
+
+def test_names_are_texts(tmp_path):
+    budget = {"available_core_seconds": 1.0, "parts": {"read": 0.5, f"x{HOSTILE}": 0.5}}
+    finding = {"severity": "note", "title": HOSTILE, "evidence": HOSTILE, "advice": HOSTILE}
+    path = save_report(usual(hostile=HOSTILE, budget=budget, diagnose=[finding]), tmp_path / "hostile.html")
+    tooltip = "(() => {" + ALL + """
+      const found = all(document.body).filter((one) => one.className === 'bk-tooltip-content');
+      return [found.map((one) => one.textContent).join(), found.map((one) => one.innerHTML).join()];
+    })()"""
+    with Chromium() as browser:
+        # It runs before anything of the page does.
+        browser.call("Page.addScriptToEvaluateOnNewDocument",
+                     source="window.attacks = []; window.alert = (x) => window.attacks.push(x);")
+        open_report(browser, path)
+        left, top, width, height = place_of(browser, "chart-gantt")
+        text = markup = ""
+        for step in range(60):
+            browser.move(left + (0.2 + 0.01 * step) * width, top + 0.35 * height)
+            browser.pause(0.02)
+            text, markup = browser.evaluate(tooltip)
+            if "dataset" in text:
+                break
+        assert "<script>alert(1)" in text and "&lt;script&gt;" in markup and "<img" not in markup
+        assert browser.evaluate("document.querySelectorAll('main script, img, svg, iframe').length") == 0
+        assert "<script>alert(1)</script><img src=x onerror=alert(2)>" in browser.evaluate("document.body.innerText")
+        browser.screenshot(PICTURES / "hostile-hover.png", whole=False)
+        for chart, (pixels, colors) in browser.evaluate(PAINTED).items():
+            assert pixels > 1000, chart
+        assert browser.evaluate("window.attacks") == []
+        assert_quiet(browser, path)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_notebook(tmp_path, dark):
+    """In a cell of a page that has a theme of its own."""
+    ground, ink = ("#111", "#eee") if dark else ("#fff", "#000")
+    path = tmp_path / "cell.html"
+    path.write_text(f"<!DOCTYPE html><meta charset=utf-8><link rel=icon href='data:,'>"
+                    f"<body style='background:{ground};color:{ink}'>{summary_html(usual(60, hostile=HOSTILE))}",
+                    encoding="utf-8")
+    with Chromium(900, 700, dark) as browser:
+        browser.open(path)
+        assert browser.evaluate("getComputedStyle(document.querySelector('.roastcoffea td')).color") == \
+            browser.evaluate("getComputedStyle(document.body).color")
+        assert browser.evaluate("document.querySelectorAll('script, img').length") == 0
+        browser.screenshot(PICTURES / f"notebook-{'dark' if dark else 'light'}.png", whole=False)
+        assert_quiet(browser, path)
