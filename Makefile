@@ -22,6 +22,7 @@ demo: $(PACKAGE) ## run a small analysis and print what was measured
 	@$(RUN) examples/demo.py
 
 test: $(PACKAGE) ## run all tests, cheapest first
+	@$(PYTHON) tools/setup.py browser
 	@$(RUN) tools/run_tests.py
 
 bench: $(PACKAGE) ## measure what the engine costs, beside its floor

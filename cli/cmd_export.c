@@ -404,8 +404,8 @@ const cli_verb cli_verb_export = {
     .usage = "RUN FORM [OPTION ...]",
     .summary = "a measurement for other programs: JSON, CSV, OpenMetrics, a trace",
     .details = "RUN is the directory of a measurement, of 0.1.x as well; FORM is one of --json,\n"
-               "--csv, --openmetrics and --trace. A run of any size is written bit by bit. A file\n"
-               "is there when it is whole.\n",
+               "--csv, --openmetrics and --trace. A run of any size is written bit by bit; a\n"
+               "file is there once it is whole.\n",
     .options = options,
     .run = run,
 };

@@ -235,9 +235,11 @@ class LiveLine:
 
     def _columns(self) -> int:
         try:
-            return os.get_terminal_size(self._stream.fileno()).columns
+            columns = os.get_terminal_size(self._stream.fileno()).columns
         except (AttributeError, OSError, ValueError):
-            return shutil.get_terminal_size().columns
+            columns = 0
+        # A terminal that does not know its width says 0.
+        return columns or shutil.get_terminal_size().columns
 
     def _erase(self) -> None:
         if self._width:

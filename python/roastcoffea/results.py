@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,11 +26,15 @@ class Results:
             )
         return self.metrics
 
+    def _shown_metrics(self) -> Mapping[str, Any] | Run:
+        """What the summary is made of."""
+        return self._ready_metrics()
+
     def print_summary(self) -> None:
         """Prints the tables of the metrics."""
         from roastcoffea.export.reporter import print_tables
 
-        print_tables(self._ready_metrics(), run=self.run)
+        print_tables(self._shown_metrics(), run=self.run)
 
     def plot_all(self, folder: str | os.PathLike[str], format: str = "png") -> dict[str, Path]:
         """Draws every plot that there is data for into a folder; ``{name: path}``."""
@@ -91,6 +96,11 @@ class SavedRun(Results):
         self.t_start, self.t_end = measurement.t_start, measurement.t_end
         self.config = measurement.config
         self.state = measurement.state
+        self._legacy = measurement.legacy
+
+    def _shown_metrics(self) -> Mapping[str, Any] | Run:
+        # What 0.1.x recorded is in `metrics`; the summary is computed anew, as ``roast show`` does.
+        return self.run if self._legacy else self.metrics
 
     def __repr__(self) -> str:
         state = "" if self.state == "finished" else f", {self.state}"

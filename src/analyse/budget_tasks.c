@@ -172,6 +172,14 @@ static roast_task_use use_of(const roast_attempt *attempt) {
 static roast_status add_queue(roast_budget_work *work, int64_t from, int64_t to) {
     if (from == ROAST_NO_TIME || to == ROAST_NO_TIME || from >= to)
         return ROAST_OK;
+    /* Most touch the one before, and never need to be sorted. */
+    struct roast_budget_queue *last =
+        work->queue_count > 0 ? &work->queue[work->queue_count - 1] : NULL;
+    if (last != NULL && from <= last->to && to >= last->from) {
+        last->from = from < last->from ? from : last->from;
+        last->to = to > last->to ? to : last->to;
+        return ROAST_OK;
+    }
     void *queue = work->queue;
     ROAST_TRY(roast_array_reserve(&queue, &work->queue_capacity, sizeof *work->queue,
                                   work->queue_count + 1));
@@ -306,29 +314,39 @@ static void join_queue(roast_budget_work *work) {
 
 /* ---- all ---- */
 
-static int by_worker(const void *a, const void *b) {
-    const roast_budget_task *x = a, *y = b;
-    return (x->worker > y->worker) - (x->worker < y->worker);
+/* The tasks of a worker one behind the other. */
+static roast_status group_tasks(roast_budget_work *work) {
+    uint32_t workers = work->budget->tables[ROAST_BY_worker].count;
+    roast_budget_task *grouped = roast_alloc((work->task_count + 1) * sizeof *grouped);
+    uint64_t next = 0;
+    if (grouped == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t i = 0; i < workers; i++) {
+        work->workers[i].first_task = next;
+        next += work->workers[i].tasks;
+        work->workers[i].tasks = 0;
+    }
+    for (uint64_t i = 0; i < work->task_count; i++) {
+        roast_budget_worker *worker = &work->workers[work->tasks[i].worker];
+        grouped[worker->first_task + worker->tasks++] = work->tasks[i];
+    }
+    roast_free(work->tasks);
+    work->tasks = grouped;
+    return ROAST_OK;
 }
 
 roast_status roast_budget_find_tasks(roast_budget_work *work) {
     const roast_attempts *attempts = roast_run_attempts_view(work->run);
+    uint32_t workers = work->budget->tables[ROAST_BY_worker].count;
     work->budget->has_attempts = attempts != NULL;
     work->tail = INT64_MIN;
     work->first_task = INT64_MAX;
     ROAST_TRY(attempts != NULL ? add_attempts(work, attempts) : add_chunks(work));
+    if (work->tail == INT64_MIN)
+        work->tail = INT64_MAX; /* nothing was processed: there is no tail */
+    for (uint32_t i = 0; i < workers; i++)
+        if (work->workers[i].first_sent < work->first_task)
+            work->first_task = work->workers[i].first_sent;
     join_queue(work);
-    if (work->task_count > 0)
-        qsort(work->tasks, work->task_count, sizeof *work->tasks, by_worker);
-    for (uint64_t i = 0, last = UINT64_MAX; i < work->task_count; i++) {
-        uint32_t worker = work->tasks[i].worker;
-        if (worker != last)
-            work->workers[worker].first_task = i;
-        last = worker;
-        if (work->workers[worker].first_sent < work->first_task)
-            work->first_task = work->workers[worker].first_sent;
-        if (work->tail == INT64_MIN && i + 1 == work->task_count)
-            work->tail = INT64_MAX; /* nothing was processed: there is no tail */
-    }
-    return ROAST_OK;
+    return group_tasks(work);
 }

@@ -7,7 +7,6 @@
 
 #include "roast/columns.h"
 #include "roast/text.h"
-#include "store/schema.h"
 
 enum { STEPS_BETWEEN_LOOKS = 4000 }; /* of SQLite's machine, at the clock; some 0.1 ms */
 
@@ -24,7 +23,6 @@ struct roast_sql {
     const char *refused; /* what the question wanted and must not; NULL: nothing */
     double time_limit;   /* s; 0: none */
     roast_mono started;
-    bool timed_out;
 };
 
 static const char where[] = "sql";
@@ -90,10 +88,9 @@ static int authorize(void *context, int action, const char *first, const char *s
 }
 
 static int look_at_clock(void *context) {
-    roast_sql *sql = context;
+    const roast_sql *sql = context;
     double seconds = (double)roast_mono_since(sql->started, roast_mono_now()) / 1e9;
-    sql->timed_out = sql->time_limit > 0 && seconds > sql->time_limit;
-    return sql->timed_out;
+    return sql->time_limit > 0 && seconds > sql->time_limit;
 }
 
 void roast_sql_set_time_limit(roast_sql *sql, double seconds) {
@@ -395,7 +392,6 @@ roast_status roast_sql_ask(roast_sql *sql, roast_str query, roast_error *err) {
     sqlite3_finalize(sql->statement);
     sql->statement = NULL;
     sql->refused = NULL;
-    sql->timed_out = false;
     if (query.len > ROAST_DB_MAX_VALUE)
         return roast_error_set(err, ROAST_ELIMIT, where, -1, "the question is too long");
     sqlite3_set_authorizer(sql->db.handle, authorize, sql);

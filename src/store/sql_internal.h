@@ -29,9 +29,4 @@ int roast_sql_offer_samples(sqlite3 *handle, roast_sql_samples *samples);
 /* And take it away. */
 void roast_sql_withdraw(sqlite3 *handle, const char *name);
 
-/* "CREATE TABLE x(a,b)" of names that are separated by one blank, for sqlite3_declare_vtab. */
-int roast_sql_declare(sqlite3 *handle, const char *columns);
-/* A failure inside a virtual table: SQLite's code for it, and the message for the query. */
-int roast_sql_failed(sqlite3_vtab *table, const roast_error *err);
-
 #endif

@@ -6,7 +6,8 @@
 
 /* ---- what both have in common ---- */
 
-int roast_sql_declare(sqlite3 *handle, const char *columns) {
+/* Of names that are separated by one blank. */
+static int declare(sqlite3 *handle, const char *columns) {
     char *sql = sqlite3_mprintf("CREATE TABLE x(%s)", columns);
     if (sql == NULL)
         return SQLITE_NOMEM;
@@ -22,7 +23,8 @@ void roast_sql_withdraw(sqlite3 *handle, const char *name) {
     sqlite3_create_module(handle, name, NULL, NULL);
 }
 
-int roast_sql_failed(sqlite3_vtab *table, const roast_error *err) {
+/* SQLite's code for a failure, and its message for the query. */
+static int failed(sqlite3_vtab *table, const roast_error *err) {
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("%s", err->message);
     return err->status == ROAST_ENOMEM ? SQLITE_NOMEM
@@ -36,7 +38,7 @@ typedef struct table {
 } table;
 
 static int connect_to(sqlite3 *handle, const char *columns, void *source, sqlite3_vtab **out) {
-    int code = roast_sql_declare(handle, columns);
+    int code = declare(handle, columns);
     table *made = code == SQLITE_OK ? sqlite3_malloc(sizeof *made) : NULL;
     if (made == NULL)
         return code == SQLITE_OK ? SQLITE_NOMEM : code;
@@ -253,7 +255,7 @@ static int samples_filter(sqlite3_vtab_cursor *cursor, int plan, const char *tex
     roast_error err;
     if (samples->series == NULL &&
         roast_store_series(samples->store, &samples->series, &err) != ROAST_OK)
-        return roast_sql_failed(cursor->pVtab, &err);
+        return failed(cursor->pVtab, &err);
     at->series = samples->series;
     at->worker = 0;
     at->behind = roast_series_worker_count(at->series);

@@ -127,8 +127,8 @@ static void test_work_item_in_words(void **state) {
         "WorkItem(dataset=None, filename='f', treename='Events', entrystart=1, entrystop=20)",
         "WorkItem(dataset='tt', filename='f', treename='Events, entrystart=1, entrystop=20)",
         "WorkItem(dataset=\\'tt', filename='f', treename='Events', entrystart=1, entrystop=20)",
-        "WorkItem(dataset='tt', filename='f', treename='E', entrystart=1, "
-        "entrystop=99999999999999999999)",
+        ("WorkItem(dataset='tt', filename='f', treename='E', entrystart=1, "
+         "entrystop=99999999999999999999)"),
         "WorkItem(dataset='tt', filename='f', treename='Events', entrystop=1, entrystart=20)"};
     roast_piece piece;
     for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {

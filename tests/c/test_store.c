@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "base/crc32c.h"
+#include "roast/columns.h"
 #include "store/schema.h"
 
 /* ---- round trips ---- */
@@ -447,6 +448,77 @@ static void test_queries(void **state) {
     roast_run_free(run);
 }
 
+/* ---- views show what the columns of the run show ---- */
+
+static bool is_there(const roast_column *column, uint64_t row) {
+    return column->validity == NULL || (column->validity[row / 8] >> row % 8 & 1) != 0;
+}
+
+static void check_cell(sqlite3_stmt *found, const roast_column *column, uint64_t row) {
+    if (!is_there(column, row)) {
+        /* A number beyond 64 bits is absent in a column, and a real in SQL. */
+        int type = sqlite3_column_type(found, 0);
+        assert_true(type == SQLITE_NULL ||
+                    (column->cell == ROAST_CELL_INT && type == SQLITE_FLOAT));
+        return;
+    }
+    if (column->cell == ROAST_CELL_TEXT) {
+        roast_str text = roast_column_text(column, ((const int32_t *)column->values)[row]);
+        if (memmem(text.data, text.len, "\xef\xbf\xbd", 3) == NULL) /* what was no UTF-8 */
+            assert_str((const char *)sqlite3_column_text(found, 0), text);
+    } else if (column->cell == ROAST_CELL_INT) {
+        assert_int_equal(SQLITE_INTEGER, sqlite3_column_type(found, 0));
+        assert_true(((const int64_t *)column->values)[row] == sqlite3_column_int64(found, 0));
+    } else {
+        assert_near(((const double *)column->values)[row], sqlite3_column_double(found, 0));
+    }
+}
+
+static void check_view(sqlite3 *db, const roast_columns *columns, const char *order,
+                       const char *skip) {
+    for (uint32_t i = 0; i < roast_columns_count(columns); i++) {
+        const roast_column *column = roast_columns_at(columns, i);
+        sqlite3_stmt *found;
+        char sql[200];
+        if (strstr(skip, column->name) != NULL)
+            continue;
+        snprintf(sql, sizeof sql, "SELECT %s FROM %s ORDER BY %s", column->name,
+                 roast_table_name(roast_columns_table(columns)), order);
+        if (sqlite3_prepare_v2(db, sql, -1, &found, NULL) != SQLITE_OK)
+            fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+        for (uint64_t row = 0; row < roast_columns_rows(columns); row++) {
+            assert_int_equal(SQLITE_ROW, sqlite3_step(found));
+            check_cell(found, column, row);
+        }
+        assert_int_equal(SQLITE_DONE, sqlite3_step(found));
+        sqlite3_finalize(found);
+    }
+}
+
+static void test_views(void **state) {
+    (void)state;
+    static const struct {
+        roast_table table;
+        const char *order, *skip;
+    } tables[] = {
+        {ROAST_TABLE_chunks, "chunk", ""},
+        {ROAST_TABLE_sections, "chunk IS NULL, chunk, position", "parent"}, /* counted otherwise */
+        {ROAST_TABLE_reads, "chunk", ""},
+    };
+    roast_run *run = rich_run();
+    roast_error err;
+    save(run);
+    roast_store *store = open_store();
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        roast_columns *columns;
+        assert_ok(roast_columns_new(run, tables[i].table, &columns, &err), err);
+        check_view(roast_store_sqlite(store), columns, tables[i].order, tables[i].skip);
+        roast_columns_free(columns);
+    }
+    roast_store_close(store);
+    roast_run_free(run);
+}
+
 /* Any SQLite reads it: no VFS, no function of ours. */
 static void test_plain_sqlite(void **state) {
     (void)state;
@@ -479,23 +551,15 @@ static void test_schema_is_pinned(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),
-        TEST(test_everything),
-        TEST(test_empty_parts),
-        TEST(test_partial_head),
-        TEST(test_many_rows),
-        TEST(test_lent_parts),
-        TEST(test_streaming),
-        TEST(test_head),
-        TEST(test_series_pieces),
-        TEST(test_ticks_alone),
-        TEST(test_blobs_and_files),
-        TEST(test_bad_options),
-        TEST(test_allocations),
-        TEST(test_allocations_of_walks),
-        TEST(test_queries),
-        TEST(test_plain_sqlite),
-        TEST(test_schema_is_pinned),
+        TEST(test_empty),           TEST(test_everything),
+        TEST(test_empty_parts),     TEST(test_partial_head),
+        TEST(test_many_rows),       TEST(test_lent_parts),
+        TEST(test_streaming),       TEST(test_head),
+        TEST(test_series_pieces),   TEST(test_ticks_alone),
+        TEST(test_blobs_and_files), TEST(test_bad_options),
+        TEST(test_allocations),     TEST(test_allocations_of_walks),
+        TEST(test_queries),         TEST(test_views),
+        TEST(test_plain_sqlite),    TEST(test_schema_is_pinned),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -349,14 +349,21 @@ static unsigned random_below(unsigned limit) {
     return (random_state >> 8) % limit;
 }
 
+/* Changes with every name that comes or goes. */
+static int64_t last_change(void) {
+    struct stat info;
+    assert_int_equal(0, stat(folder, &info));
+    return info.st_mtim.tv_sec * INT64_C(1000000000) + info.st_mtim.tv_nsec;
+}
+
 static void kill_once(const roast_run *first, const roast_run *second) {
-    int before = count_names(folder);
+    int64_t before = last_change();
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
         save_for_ever(first, second);
-    for (int i = 0; i < 2000 && count_names(folder) == before; i++)
-        usleep(500); /* until it is at work */
+    for (int i = 0; i < 10000 && last_change() == before; i++)
+        usleep(100); /* until it is at work */
     usleep(random_below(8000));
     kill(child, SIGKILL);
     int status;

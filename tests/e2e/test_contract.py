@@ -341,7 +341,8 @@ TABLES = {
 
 
 def contract_names():
-    lines = (line.split() for line in NAMES.read_text().splitlines())
+    contract, *_ = NAMES.read_text().partition("# Beyond the contract")
+    lines = (line.split() for line in contract.splitlines())
     return {words[1] for words in lines if words[:1] == ["metrics"]}
 
 

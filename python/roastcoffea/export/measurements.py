@@ -69,6 +69,7 @@ class SavedMeasurement:
         self.t_start, self.t_end = times
         self.config = config
         self.state = state
+        self.legacy = False
 
 
 def read_measurement(path: str | os.PathLike[str]) -> SavedMeasurement:
@@ -90,7 +91,9 @@ def read_measurement(path: str | os.PathLike[str]) -> SavedMeasurement:
 
 def _read_legacy(path: str | os.PathLike[str]) -> SavedMeasurement:
     run, metrics, config, times = _core.load_legacy(path)
-    return SavedMeasurement(run, Metrics(metrics), times, config, "finished")
+    made = SavedMeasurement(run, Metrics(metrics), times, config, "finished")
+    made.legacy = True
+    return made
 
 
 # ---- names ----

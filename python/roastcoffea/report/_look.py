@@ -21,9 +21,9 @@ __all__ = [
     "Array",
     "Scale",
     "array",
-    "bytes_scale",
     "chart",
     "hover",
+    "scale_of",
     "shades",
     "shorten",
     "show_time",
@@ -53,11 +53,15 @@ class Scale(NamedTuple):
     unit: str
 
 
-_BYTES = (Scale(1e12, "TB"), Scale(1e9, "GB"), Scale(1e6, "MB"), Scale(1e3, "kB"), Scale(1, "B"))
+_PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 
-def bytes_scale(largest: float) -> Scale:
-    return next((scale for scale in _BYTES if largest >= scale.divisor), _BYTES[-1])
+def scale_of(largest: float, unit: str) -> Scale:
+    """For values of a unit up to `largest`."""
+    for prefix, divisor in _PREFIXES:
+        if largest >= divisor:
+            break
+    return Scale(divisor, f"{prefix}{unit}")
 
 
 def array(values: Any) -> Array:

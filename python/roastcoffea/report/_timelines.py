@@ -22,8 +22,8 @@ from roastcoffea.report._look import (
     VERMILION,
     Array,
     array,
-    bytes_scale,
     hover,
+    scale_of,
     shades,
     shorten,
     show_time,
@@ -206,7 +206,7 @@ def _memory(source: Source, frame: _Frame) -> Chart | None:
     data = _measure(source, "memory")
     if data is None:
         return None
-    scale = bytes_scale(float(np.nanmax(array(data["max"]))))
+    scale = scale_of(float(np.nanmax(array(data["max"]))), "B")
     plot = time_chart(
         HEIGHT, f"Memory of a worker, {scale.unit}", frame.span, frame.cursor, frame.border
     )

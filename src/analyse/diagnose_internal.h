@@ -1,0 +1,175 @@
+/* The steps to a diagnosis; shared by the files of this module. Times are seconds. */
+#ifndef ROAST_ANALYSE_DIAGNOSE_INTERNAL_H
+#define ROAST_ANALYSE_DIAGNOSE_INTERNAL_H
+
+#include "metrics/names.h"
+#include "roast/diagnose.h"
+
+#define ROAST_NOBODY UINT32_MAX
+
+/* roast_limit.warning_share */
+typedef struct roast_thresholds {
+#define ROAST_THRESHOLD(name, value, reason) double name;
+#include "analyse/thresholds.def"
+#undef ROAST_THRESHOLD
+} roast_thresholds;
+extern const roast_thresholds roast_limit;
+
+/* ---- what the chunks say ---- */
+
+/* One chunk without an error; NaN: not known. */
+typedef struct roast_fact {
+    double start; /* since the first one */
+    float before, duration, cpu, queue;
+    float events;
+    float preloaded, accessed; /* bytes */
+    uint32_t worker, host, dataset, file;
+} roast_fact;
+
+/* A worker, host, dataset or file that chunks name. */
+typedef struct roast_fact_group {
+    uint64_t chunks;
+    double cost, events; /* of chunks that tell them */
+    double last_end;
+    double rss_peak;       /* bytes, the most */
+    roast_line line;       /* cost over events */
+    double fixed, slope;   /* s a chunk, s an event: the model of a dataset */
+    double sum_duration;   /* of chunks that tell their events */
+} roast_fact_group;
+
+typedef struct roast_fact_table {
+    roast_names names;
+    roast_fact_group *groups;
+    size_t capacity;
+    uint32_t count;
+} roast_fact_table;
+
+typedef struct roast_fact_section {
+    double self, certain, possible; /* s: in it; of these surely, or at most, not on the CPU */
+} roast_fact_section;
+
+typedef struct roast_facts {
+    roast_fact *facts;
+    size_t capacity, count;
+    roast_fact_table workers, hosts, datasets, files;
+    uint64_t failed;        /* chunks with an error */
+    double failed_duration; /* s */
+    double duration, before, cost;
+    uint64_t with_before;
+    double median_before, median_cost;
+    /* Of the chunks that tell their CPU time. */
+    double timed, cpu, queue, read_wait, rest, io_wait;
+    bool has_queue;
+    double read;      /* in process() */
+    double read_busy; /* of it, neither waiting for data nor for a core */
+    double reads;     /* how many, without those of preloaded columns */
+    uint64_t with_reads;
+    double reread;          /* s: of a branch that the same chunk had read before */
+    double reread_branches; /* how many such reads */
+    double storage_bytes, os_bytes;
+    roast_stats rss_before, rss_growth; /* bytes; growth: peak less before, an event */
+    double last_end;
+    roast_names section_names;
+    roast_fact_section *sections;
+    size_t sections_capacity;
+    int64_t *own; /* working space: self times of one chunk's sections */
+    size_t own_capacity;
+} roast_facts;
+
+roast_status roast_facts_gather(const roast_run *run, roast_facts *facts);
+void roast_facts_reset(roast_facts *facts);
+
+/* Which chunks belong to which group: those of group g are order[first[g]] to order[first[g + 1] - 1]. */
+typedef struct roast_fact_order {
+    uint32_t *order;
+    uint32_t *first; /* count + 1 */
+} roast_fact_order;
+/* `which` gives a chunk's group, ROAST_NOBODY: it has none. */
+roast_status roast_facts_order(const roast_facts *facts, uint32_t count,
+                               uint32_t (*which)(const roast_fact *), roast_fact_order *out);
+void roast_fact_order_reset(roast_fact_order *order);
+/* The middle one; the values change their places. NaN when there are none. */
+double roast_median(float *values, size_t count);
+
+static inline double roast_fact_cost(const roast_fact *fact) {
+    return (fact->before > 0 ? (double)fact->before : 0) + (double)fact->duration;
+}
+
+/* ---- the diagnosis ---- */
+
+typedef struct roast_diagnosis {
+    const roast_run *run;
+    const roast_metrics *metrics;
+    const roast_budget *budget; /* NULL: there is none */
+    roast_findings *findings;
+    roast_facts facts;
+    double wall;      /* s; NaN: not known */
+    double available; /* core-s; of the chunks, where nothing else is known */
+    double threads;   /* on average; NaN: not known */
+    double span;      /* from the first chunk's start to the last one's end */
+    double after;     /* from the last chunk's end to the end of the run; NaN: not known */
+    bool made[ROAST_FINDING_KIND_COUNT];
+    /* The model of the chunks' cost. */
+    bool has_model;
+    double fixed;    /* s a chunk */
+    double slope;    /* s an event */
+    bool fitted;     /* from chunks of different sizes */
+    double overhead; /* s a chunk, of the fixed cost: outside of the task */
+} roast_diagnosis;
+
+/* A text that is put together; what does not fit is cut. */
+typedef struct roast_words {
+    char text[1024];
+    size_t len;
+} roast_words;
+void roast_say(roast_words *words, const char *format, ...) ROAST_PRINTF(2, 3);
+/* Numbers as people read them; each call gives another of some buffers. */
+const char *roast_say_time(double seconds);    /* "41 s", "3.2 min" */
+const char *roast_say_bytes(double bytes);     /* "1.5 GB" */
+const char *roast_say_count(double count);     /* "1,234" */
+const char *roast_say_code(double count);      /* "120_000": as Python is written */
+const char *roast_say_percent(double share);   /* "96%" */
+const char *roast_say_times(double ratio);     /* "2.1" */
+const char *roast_say_name(roast_str name);    /* one line, shortened at its beginning */
+
+/* What a rule says; severity is found from what would be saved, and is `least` at least. */
+typedef struct roast_verdict {
+    roast_finding_kind kind;
+    double saving;
+    double confidence;
+    roast_severity least, most;
+    roast_words title, evidence, advice;
+} roast_verdict;
+/* A verdict without words; severity from note to critical. */
+void roast_verdict_init(roast_verdict *verdict, roast_finding_kind kind, double saving,
+                        double confidence);
+roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict);
+/* Whether so many core-seconds are worth a finding. */
+bool roast_diagnosis_matters(const roast_diagnosis *d, double saving);
+/* A part of the budget; 0 where it is not known. */
+double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part);
+double roast_diagnosis_metric(const roast_diagnosis *d, const char *key);
+
+/* ---- the rules, in this order: some stand back where an earlier one has explained the same ---- */
+roast_status roast_rules_stragglers(roast_diagnosis *d); /* host, worker, file */
+roast_status roast_rules_sizes(roast_diagnosis *d);      /* chunks, before process(), metadata */
+roast_status roast_rules_balance(roast_diagnosis *d);    /* tail, workers */
+roast_status roast_rules_threads(roast_diagnosis *d);    /* Python's lock */
+roast_status roast_rules_reading(roast_diagnosis *d);    /* I/O, decompression, branches */
+roast_status roast_rules_sections(roast_diagnosis *d);
+roast_status roast_rules_results(roast_diagnosis *d); /* reduction, serialization */
+roast_status roast_rules_memory(roast_diagnosis *d);  /* pressure, spilling */
+roast_status roast_rules_losses(roast_diagnosis *d);
+roast_status roast_rules_measurement(roast_diagnosis *d);
+
+/* Core-seconds that were lost with workers whose memory was full. */
+roast_status roast_lost_to_memory(const roast_diagnosis *d, double *seconds, uint32_t *workers);
+
+/* The number of these rules and thresholds: findings of others are made anew. */
+uint32_t roast_rules_fingerprint(void);
+
+/* ---- findings ---- */
+/* Whether they were made by these rules; set by the diagnosis. */
+void roast_findings_set_current(roast_findings *findings, bool current);
+
+#endif
