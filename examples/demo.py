@@ -6,6 +6,7 @@ program, and a section that reads branches which nobody needs.
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -46,13 +47,15 @@ def busy_neighbour(client: Client) -> Iterator[str]:
 
 
 def main() -> None:
-    warnings.filterwarnings("ignore", module="coffea")
+    # Coffea misses some of what a real NanoAOD has, here and on the workers.
+    warnings.simplefilter("ignore")
+    os.environ["PYTHONWARNINGS"] = "ignore"
     print("1. Three datasets, 300,000 events, 300 branches", flush=True)
     fileset = demo_data.make(HERE / "data")
 
     print(f"2. A cluster of {WORKERS} workers, the analysis, the measurement", flush=True)
-    cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None,
-                           silence_logs="error")
+    cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0",
+                           silence_logs=logging.ERROR)
     with cluster, Client(cluster) as client, busy_neighbour(client):
         client.upload_file(str(Path(__file__).with_name("demo_analysis.py")))
         executor = processor.DaskExecutor(client=client, status=False)

@@ -91,6 +91,8 @@ def _events(rng: np.random.Generator, jets: float, start: int, events: int) -> d
         fields = {"pt": _rounded(20 + rng.exponential(30, size)), "eta": _rounded(rng.normal(0, 1.5, size)),
                   "phi": _rounded(rng.uniform(-math.pi, math.pi, size)),
                   "mass": _rounded(rng.exponential(5, size))}
+        if name != "Jet":
+            fields["charge"] = rng.choice(np.array([-1, 1], "i4"), size)
         fields.update({
             f"var{i:02}": _rounded(rng.random(size)) for i in range(variables - len(fields))
         })

@@ -6,6 +6,7 @@
 #include "chunk_log.h"
 #include "compute.h"
 #include "convert_run.h"
+#include "diagnose.h"
 #include "errors.h"
 #include "table.h"
 #include "values.h"
@@ -131,20 +132,10 @@ static int take_notes(run_object *self, PyObject *notes) {
 }
 
 static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"report",
-                               "t_start",
-                               "t_end",
-                               "chunks",
-                               "series",
-                               "spans",
-                               "processor_name",
-                               "custom_metrics",
-                               "section_metrics",
-                               "meta",
-                               "notes",
-                               "replayed",
-                               "attempts",
-                               NULL};
+    static char *keywords[] = {"report",          "t_start", "t_end",          "chunks",
+                               "series",          "spans",   "processor_name", "custom_metrics",
+                               "section_metrics", "meta",    "notes",          "replayed",
+                               "attempts",        NULL};
     PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
     PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
     PyObject *notes = NULL, *attempts = NULL;
@@ -396,6 +387,11 @@ static PyObject *run_failed_pieces(PyObject *op, PyObject *unused) {
     return ext_failed_pieces(((run_object *)op)->input.run);
 }
 
+static PyObject *run_diagnose(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return ext_diagnose(((run_object *)op)->input.run);
+}
+
 static PyObject *run_table(PyObject *op, void *which) {
     run_object *self = (run_object *)op;
     roast_table table = (roast_table)(intptr_t)which;
@@ -438,6 +434,10 @@ static PyMethodDef run_methods[] = {
     {"failed_pieces", run_failed_pieces, METH_NOARGS,
      "failed_pieces($self)\n--\n\n"
      "[(dataset, file, treename, start, stop), ...]: what was tried and never went well."},
+    {"diagnose", run_diagnose, METH_NOARGS,
+     "diagnose($self)\n--\n\n"
+     "What held the run up and what to change, the worst first: a list of dicts with kind, "
+     "severity, title, evidence, advice, saving_core_seconds, confidence and why."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,7 @@
 /* The chunk log: one record for each chunk that was processed, and what hangs on it.
  *
  * A log stays packed, in memory as on the wire (docs/format/chunk-log.md): files, branch sets and
- * section layouts are kept once a log, a chunk is one row of varints. Merging two logs translates
+ * section layouts are kept once a log, a chunk is one row of numbers in few bits. Merging two logs translates
  * the few references at the front of a row and copies the rest.
  *
  * A record has an identity (process token, sequence number): one that arrives twice can be counted
@@ -165,6 +165,7 @@ typedef struct roast_chunk {
     struct {
         uint32_t branches, layout, reads;
         const uint8_t *sections_at, *sections_end, *reads_at, *reads_end, *customs_at, *end;
+        uint64_t sections_bit; /* counted from sections_at */
     } packed;
 } roast_chunk;
 
@@ -233,6 +234,7 @@ typedef struct roast_tail_cursor {
     const roast_chunklog *log;
     const uint8_t *names, *names_end;
     const uint8_t *values, *values_end;
+    uint64_t bit; /* of the values, where they are bits */
     uint32_t index, count;
     int64_t last_start, last_end; /* of the section before */
 } roast_tail_cursor;

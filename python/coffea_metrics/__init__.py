@@ -13,7 +13,7 @@ __all__ = roastcoffea.__all__
 __version__ = roastcoffea.__version__
 
 
-class MetricsCollector(roastcoffea.MetricsCollector):
+class MetricsCollector(roastcoffea.MetricsCollector):  # type: ignore[no-redef]
     """In this dialect the folder may follow the executor: ``MetricsCollector(executor, output_dir)``."""
 
     def __init__(self, client: Any = None, second: Any = None, *args: Any, **options: Any) -> None:

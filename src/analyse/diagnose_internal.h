@@ -19,8 +19,9 @@ extern const roast_thresholds roast_limit;
 
 /* One chunk without an error; NaN: not known. */
 typedef struct roast_fact {
-    double start; /* since the first one */
+    double start; /* of process(), since the origin */
     float before, duration, cpu, queue;
+    float switches; /* times that the thread went to sleep by itself */
     float events;
     float preloaded, accessed; /* bytes */
     uint32_t worker, host, dataset, file;
@@ -31,10 +32,10 @@ typedef struct roast_fact_group {
     uint64_t chunks;
     double cost, events; /* of chunks that tell them */
     double last_end;
-    double rss_peak;       /* bytes, the most */
-    roast_line line;       /* cost over events */
-    double fixed, slope;   /* s a chunk, s an event: the model of a dataset */
-    double sum_duration;   /* of chunks that tell their events */
+    double rss_peak;     /* bytes, the most */
+    roast_line line;     /* cost over events */
+    double fixed, slope; /* s a chunk, s an event: the model of a dataset */
+    double sum_duration; /* of chunks that tell their events */
 } roast_fact_group;
 
 typedef struct roast_fact_table {
@@ -68,7 +69,8 @@ typedef struct roast_facts {
     double reread_branches; /* how many such reads */
     double storage_bytes, os_bytes;
     roast_stats rss_before, rss_growth; /* bytes; growth: peak less before, an event */
-    double last_end;
+    double origin;                      /* when the first task began: seconds since 1970 */
+    double last_end;                    /* of the last chunk, since then */
     roast_names section_names;
     roast_fact_section *sections;
     size_t sections_capacity;
@@ -124,13 +126,13 @@ typedef struct roast_words {
 } roast_words;
 void roast_say(roast_words *words, const char *format, ...) ROAST_PRINTF(2, 3);
 /* Numbers as people read them; each call gives another of some buffers. */
-const char *roast_say_time(double seconds);    /* "41 s", "3.2 min" */
-const char *roast_say_bytes(double bytes);     /* "1.5 GB" */
-const char *roast_say_count(double count);     /* "1,234" */
-const char *roast_say_code(double count);      /* "120_000": as Python is written */
-const char *roast_say_percent(double share);   /* "96%" */
-const char *roast_say_times(double ratio);     /* "2.1" */
-const char *roast_say_name(roast_str name);    /* one line, shortened at its beginning */
+const char *roast_say_time(double seconds);  /* "41 s", "3.2 min" */
+const char *roast_say_bytes(double bytes);   /* "1.5 GB" */
+const char *roast_say_count(double count);   /* "1,234" */
+const char *roast_say_code(double count);    /* "120_000": as Python is written */
+const char *roast_say_percent(double share); /* "96%" */
+const char *roast_say_times(double ratio);   /* "2.1" */
+const char *roast_say_name(roast_str name);  /* one line, shortened at its beginning */
 
 /* What a rule says; severity is found from what would be saved, and is `least` at least. */
 typedef struct roast_verdict {

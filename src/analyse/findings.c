@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
-#include "base/utf8.h"
 
 struct roast_findings {
     roast_arena texts;
@@ -133,11 +132,19 @@ static bool is_possible(const roast_finding *finding) {
            finding->confidence >= 0 && finding->confidence <= 1;
 }
 
+/* Cuts a text at the end of a character. */
+static size_t cut(roast_str text, size_t most) {
+    if (text.len <= most)
+        return text.len;
+    while (most > 0 && ((unsigned char)text.data[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
 static roast_status keep_text(roast_findings *findings, roast_str *text) {
     if (text->data == NULL)
         *text = roast_str_of("");
-    if (text->len > ROAST_MAX_FINDING_TEXT)
-        text->len = roast_utf8_cut(text->data, text->len, ROAST_MAX_FINDING_TEXT);
+    text->len = cut(*text, ROAST_MAX_FINDING_TEXT);
     return roast_arena_str(&findings->texts, *text, text);
 }
 

@@ -7,15 +7,18 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 
 uint64_t roast_hash(const void *data, size_t len) {
     const uint8_t *bytes = data;
-    uint64_t hash = mix(UINT64_C(0x2545f4914f6cdd1d), len), word;
-    for (; len >= 8; bytes += 8, len -= 8) {
-        memcpy(&word, bytes, 8);
-        hash = mix(hash, word);
+    /* Two at a time: one multiplication need not wait for the other. */
+    uint64_t hash = mix(UINT64_C(0x2545f4914f6cdd1d), len), second = ~hash, words[2];
+    for (; len >= 16; bytes += 16, len -= 16) {
+        memcpy(words, bytes, 16);
+        hash = mix(hash, words[0]);
+        second = mix(second, words[1]);
     }
-    word = 0;
+    words[0] = words[1] = 0;
     if (len > 0)
-        memcpy(&word, bytes, len);
-    return mix(mix(hash, word), UINT64_C(0xd6e8feb86659fd93));
+        memcpy(words, bytes, len);
+    hash = mix(mix(hash, words[0]), mix(second, words[1]));
+    return mix(hash, UINT64_C(0xd6e8feb86659fd93));
 }
 
 void roast_intern_reset(roast_intern *intern) {

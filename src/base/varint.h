@@ -31,29 +31,19 @@ static inline uint8_t *roast_put_zigzag(uint8_t *at, int64_t value) {
     return roast_put_varint(at, roast_zigzag(value));
 }
 
+/* Of any length; the inline one calls it. */
+bool roast_get_long_varint(const uint8_t **at, const uint8_t *end, uint64_t *value);
+
 /* Reads from *at, which moves on. false where the input ends too early or the number does not fit
  * in 64 bits; *at is then somewhere inside it. */
 static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     const uint8_t *p = *at;
-    uint64_t result = 0;
     if (p < end && *p < 0x80) { /* most of them */
         *value = *p;
         *at = p + 1;
         return true;
     }
-    for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
-        uint8_t byte = *p++;
-        if (shift == 63 && byte > 1)
-            break;
-        result |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *at = p;
-            *value = result;
-            return true;
-        }
-    }
-    *at = p;
-    return false;
+    return roast_get_long_varint(at, end, value);
 }
 
 static inline bool roast_get_zigzag(const uint8_t **at, const uint8_t *end, int64_t *value) {

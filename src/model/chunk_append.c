@@ -89,7 +89,7 @@ static unsigned layout_kind(const roast_section *section) {
 }
 
 static roast_status add_layout(roast_chunklog *log, const roast_chunk *chunk, uint32_t *ref) {
-    uint32_t n = chunk->n_sections, numbers = 0;
+    uint32_t n = chunk->n_sections;
     size_t room;
     uint8_t *at;
     *ref = 0;
@@ -97,10 +97,7 @@ static roast_status add_layout(roast_chunklog *log, const roast_chunk *chunk, ui
         return ROAST_OK;
     ROAST_TRY(names_room(chunk->sections, sizeof *chunk->sections, n, 1 + ROAST_REF_MAX, &room));
     ROAST_TRY(roast_entry_begin(log, room, &at));
-    for (uint32_t i = 0; i < n; i++)
-        numbers += roast_section_numbers(layout_kind(&chunk->sections[i]));
     at = roast_put_varint(at, n);
-    at = roast_put_varint(at, numbers);
     for (uint32_t i = 0; i < n; i++) {
         const roast_section *section = &chunk->sections[i];
         at = roast_put_varint(at, layout_kind(section));
@@ -110,20 +107,27 @@ static roast_status add_layout(roast_chunklog *log, const roast_chunk *chunk, ui
     return roast_entry_end(log, ROAST_ENTRY_LAYOUT, at, ref);
 }
 
+static uint8_t *put_mask(uint8_t *at, uint64_t mask) {
+    for (int byte = 0; byte < ROAST_MASK_BYTES; byte++)
+        *at++ = (uint8_t)(mask >> (8 * byte));
+    return at;
+}
+
 static roast_status add_context(roast_chunklog *log, const roast_context *context, uint32_t *ref) {
     roast_str dataset = roast_text_cut(context->dataset), task = roast_text_cut(context->task);
     uint8_t *at;
     ROAST_TRY(roast_entry_begin(log,
-                                ROAST_CONTEXT_REFS * ROAST_REF_MAX + 4 * ROAST_VARINT_MAX +
+                                ROAST_CONTEXT_REFS * ROAST_REF_MAX + ROAST_VARINT_MAX +
+                                    ROAST_CONTEXT_MASKS * ROAST_MASK_BYTES +
                                     2 * ROAST_TEXT_LENGTH_MAX + dataset.len + task.len,
                                 &at));
     at = roast_put_varint(at, context->branches);
     at = roast_put_varint(at, context->reads);
     at = roast_put_varint(at, context->layout);
     at = roast_put_varint(at, context->flags);
-    at = roast_put_varint(at, context->have);
-    at = roast_put_varint(at, context->present);
-    at = roast_put_varint(at, context->rests);
+    at = put_mask(at, context->have);
+    at = put_mask(at, context->present);
+    at = put_mask(at, context->rests);
     at = roast_put_label(at, dataset);
     at = roast_put_label(at, task);
     return roast_entry_end(log, ROAST_ENTRY_CONTEXT, at, ref);
@@ -154,20 +158,21 @@ static uint8_t *put_text(uint8_t *at, roast_str text) {
     return roast_put_text(at, roast_text_cut(text));
 }
 
-static uint8_t *put_sections(uint8_t *at, const roast_chunk *chunk) {
+static void put_sections(roast_bit_writer *bits, const roast_chunk *chunk) {
     roast_tail_cursor before = {0};
     for (uint32_t i = 0; i < chunk->n_sections; i++) {
         const roast_section *section = &chunk->sections[i];
         int64_t expected = roast_section_expected(&before, section->parent);
-        at = roast_put_zigzag(at, (int64_t)((uint64_t)section->start_ns - (uint64_t)expected));
-        at = roast_put_zigzag(at, section->value);
+        int64_t gap = (int64_t)((uint64_t)section->start_ns - (uint64_t)expected);
+        roast_put_bit_number(bits, roast_zigzag(gap), ROAST_SECTION_START_USUAL);
+        roast_put_bit_number(bits, roast_zigzag(section->value),
+                             roast_section_value_usual(section->kind));
         if (section->kind == ROAST_SECTION_MEMORY)
-            at = roast_put_varint(at, (uint64_t)section->before);
+            roast_put_bit_number(bits, (uint64_t)section->before, ROAST_SECTION_BEFORE_USUAL);
         if (section->count > 1)
-            at = roast_put_varint(at, section->count);
+            roast_put_bit_number(bits, section->count, ROAST_SECTION_COUNT_USUAL);
         roast_section_passed(&before, section);
     }
-    return at;
 }
 
 static uint8_t *put_reads(uint8_t *at, const roast_chunk *chunk) {
@@ -204,10 +209,11 @@ static uint8_t *put_customs(uint8_t *at, const roast_chunk *chunk) {
 
 /* How long a row can get. */
 static size_t row_bound(const roast_chunk *chunk) {
-    /* Lengths of the row and of two texts, seq, number of customs; the hash. */
-    size_t bound = (ROAST_ROW_REFS + 5) * (size_t)ROAST_VARINT_MAX + ROAST_TASK_HASH_BYTES +
-                   ROAST_CHUNK_FIELD_COUNT * (size_t)ROAST_FIELD_MAX;
-    bound += (size_t)chunk->n_sections * 4 * ROAST_VARINT_MAX;
+    /* Lengths of the row, its bits and two texts, seq, number of customs; the hash. */
+    size_t bound =
+        (ROAST_ROW_REFS + 6) * (size_t)ROAST_VARINT_MAX + ROAST_TASK_HASH_BYTES + ROAST_BIT_SLACK;
+    bound += ROAST_CHUNK_FIELD_COUNT * (size_t)ROAST_FIELD_MAX;
+    bound += (size_t)chunk->n_sections * 4 * ROAST_BIT_NUMBER_MAX;
     if (chunk->has_reads)
         bound += (size_t)chunk->n_reads * 4 * ROAST_VARINT_MAX;
     bound += roast_text_cut(chunk->error_type).len + roast_text_cut(chunk->error_message).len;
@@ -217,12 +223,31 @@ static size_t row_bound(const roast_chunk *chunk) {
     return bound;
 }
 
+/* Writes the length of what a function has written behind room for the longest length, and moves that up
+ * to it: the length stands in front, but is known last. */
+static uint8_t *put_length(uint8_t *start, const uint8_t *end) {
+    const uint8_t *body = start + ROAST_VARINT_MAX;
+    size_t len = (size_t)(end - body);
+    uint8_t *at = roast_put_varint(start, len);
+    memmove(at, body, len);
+    return at + len;
+}
+
+static uint8_t *put_numbers(uint8_t *at, const roast_chunk *chunk, const roast_context *context) {
+    roast_bit_writer bits = {.at = at};
+    roast_fields_put(&bits, chunk, context);
+    put_sections(&bits, chunk);
+    return roast_bits_end(&bits);
+}
+
 static uint8_t *put_body(uint8_t *at, const roast_chunk *chunk, const new_row *row) {
     for (int i = 0; i < ROAST_ROW_REFS; i++)
         at = roast_put_varint(at, row->ref[i]);
     at = roast_put_varint(at, chunk->seq);
-    at = roast_fields_put(at, chunk, &row->context);
-    at = put_sections(at, chunk);
+    if (roast_row_has_tail(&row->context))
+        at = put_length(at, put_numbers(at + ROAST_VARINT_MAX, chunk, &row->context));
+    else
+        at = put_numbers(at, chunk, &row->context);
     if (chunk->has_reads)
         at = put_reads(at, chunk);
     if (chunk->error_type.data != NULL)
@@ -236,14 +261,10 @@ static uint8_t *put_body(uint8_t *at, const roast_chunk *chunk, const new_row *r
     return at;
 }
 
-/* The length stands in front, but is known last: the body is written behind room for the longest one
- * and moved up. */
 static void put_row(roast_chunklog *log, const roast_chunk *chunk, const new_row *row) {
-    uint8_t *start = log->rows.data + log->rows.len, *body = start + ROAST_VARINT_MAX;
-    size_t len = (size_t)(put_body(body, chunk, row) - body);
-    uint8_t *at = roast_put_varint(start, len);
-    memmove(at, body, len);
-    roast_row_commit(log, (size_t)(at - start) + len);
+    uint8_t *start = log->rows.data + log->rows.len;
+    const uint8_t *end = put_length(start, put_body(start + ROAST_VARINT_MAX, chunk, row));
+    roast_row_commit(log, (size_t)(end - start));
 }
 
 static roast_status check_tails(const roast_chunk *chunk, const char *where, roast_error *err) {

@@ -82,10 +82,8 @@ roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const u
 roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref) {
     text = roast_text_cut(text);
     uint8_t *at;
-    ROAST_TRY(roast_entry_begin(log, text.len, &at));
-    if (text.len > 0)
-        memcpy(at, text.data, text.len);
-    return roast_entry_end(log, ROAST_ENTRY_STRING, at + text.len, ref);
+    ROAST_TRY(roast_entry_begin(log, ROAST_TEXT_LENGTH_MAX + text.len, &at));
+    return roast_entry_end(log, ROAST_ENTRY_STRING, roast_put_text(at, text), ref);
 }
 
 roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
@@ -113,17 +111,35 @@ static uint64_t next_number(const uint8_t **at, const uint8_t *end) {
     return value;
 }
 
+static uint64_t get_mask(const uint8_t **at) {
+    const uint8_t *p = *at;
+    *at += ROAST_MASK_BYTES;
+    return p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+}
+
+static void get_shape(const uint8_t **at, const uint8_t *end, roast_context *out) {
+    out->branches = (uint32_t)next_number(at, end);
+    out->reads = (uint32_t)next_number(at, end);
+    out->layout = (uint32_t)next_number(at, end);
+    out->flags = next_number(at, end);
+}
+
+roast_context roast_entry_shape(const roast_chunklog *log, uint32_t ref) {
+    roast_context context = {0};
+    roast_str payload = roast_entry_payload(log, ref);
+    const uint8_t *at = (const uint8_t *)payload.data;
+    get_shape(&at, at + payload.len, &context);
+    return context;
+}
+
 roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref) {
     roast_context context;
     roast_str payload = roast_entry_payload(log, ref);
     const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
-    context.branches = (uint32_t)next_number(&at, end);
-    context.reads = (uint32_t)next_number(&at, end);
-    context.layout = (uint32_t)next_number(&at, end);
-    context.flags = next_number(&at, end);
-    context.have = next_number(&at, end);
-    context.present = next_number(&at, end);
-    context.rests = next_number(&at, end);
+    get_shape(&at, end, &context);
+    context.have = get_mask(&at);
+    context.present = get_mask(&at);
+    context.rests = get_mask(&at);
     roast_get_label(&at, end, &context.dataset);
     roast_get_label(&at, end, &context.task);
     return context;
@@ -141,8 +157,14 @@ roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref) {
     layout.items = (const uint8_t *)payload.data;
     layout.end = layout.items + payload.len;
     layout.sections = (uint32_t)next_number(&layout.items, layout.end);
-    layout.numbers = (uint32_t)next_number(&layout.items, layout.end);
     return layout;
+}
+
+roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref) {
+    roast_str payload = roast_entry_payload(log, ref), text = {NULL, 0};
+    const uint8_t *at = (const uint8_t *)payload.data;
+    roast_get_text(&at, at + payload.len, &text);
+    return text;
 }
 
 void roast_entry_file_labels(const roast_chunklog *log, uint32_t ref, roast_str *name,
@@ -203,28 +225,27 @@ static bool check_branches(checker *c) {
 }
 
 static bool check_layout(checker *c) {
-    uint64_t n, told, numbers = 0, kind, parent;
+    uint64_t n, kind, parent;
     roast_str name;
-    if (!check_number(c, ROAST_MAX_SECTIONS, &n) || !check_number(c, UINT32_MAX, &told))
+    if (!check_number(c, ROAST_MAX_SECTIONS, &n))
         return false;
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n; i++)
         if (!check_number(c, ROAST_LAYOUT_FOLDED + ROAST_SECTION_KINDS - 1, &kind) ||
             (kind & (ROAST_LAYOUT_FOLDED - 1)) >= ROAST_SECTION_KINDS ||
             !check_number(c, i, &parent) || /* parent + 1 <= i */
             !roast_get_text(&c->at, c->end, &name))
             return false;
-        numbers += roast_section_numbers((unsigned)kind);
-    }
-    return numbers == told;
+    return true;
 }
 
 static bool check_context(checker *c) {
-    uint64_t flags, have, present, rests;
-    return check_ref(c, ROAST_ENTRY_BRANCHES, true) && check_ref(c, ROAST_ENTRY_BRANCHES, true) &&
-           check_ref(c, ROAST_ENTRY_LAYOUT, true) && check_number(c, ROAST_ROW_FLAGS, &flags) &&
-           check_number(c, ROAST_CHUNK_ALL_FIELDS, &have) &&
-           check_number(c, ROAST_CHUNK_ALL_FIELDS, &present) && (present & ~have) == 0 &&
-           check_number(c, ROAST_CHUNK_ALL_FIELDS, &rests) &&
+    uint64_t flags;
+    if (!check_ref(c, ROAST_ENTRY_BRANCHES, true) || !check_ref(c, ROAST_ENTRY_BRANCHES, true) ||
+        !check_ref(c, ROAST_ENTRY_LAYOUT, true) || !check_number(c, ROAST_ROW_FLAGS, &flags) ||
+        c->end - c->at < ROAST_CONTEXT_MASKS * ROAST_MASK_BYTES)
+        return false;
+    uint64_t have = get_mask(&c->at), present = get_mask(&c->at), rests = get_mask(&c->at);
+    return (have & ~ROAST_CHUNK_ALL_FIELDS) == 0 && (present & ~have) == 0 &&
            (rests & ~(present & roast_fields_in_units)) == 0 && check_labels(c, 2);
 }
 
@@ -245,7 +266,10 @@ static bool check_filemeta(checker *c) {
 }
 
 static bool check_payload(checker *c, roast_entry_kind kind) {
+    roast_str text;
     switch (kind) {
+    case ROAST_ENTRY_STRING:
+        return roast_get_text(&c->at, c->end, &text);
     case ROAST_ENTRY_ORIGIN:
         return check_origin(c);
     case ROAST_ENTRY_FILE:
@@ -263,14 +287,12 @@ static bool check_payload(checker *c, roast_entry_kind kind) {
     }
 }
 
-bool roast_entry_valid(const roast_chunklog *log, uint32_t id) {
-    roast_str entry = roast_intern_get(&log->entries, id);
-    roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
-    if (kind == ROAST_ENTRY_STRING)
-        return entry.len - 1 <= ROAST_MAX_TEXT;
-    const uint8_t *payload = (const uint8_t *)entry.data + 1;
-    checker c = {log, id, payload, payload + entry.len - 1};
-    return check_payload(&c, kind) && c.at == c.end;
+const uint8_t *roast_entry_check(const roast_chunklog *log, uint32_t id, const uint8_t *at,
+                                 const uint8_t *end) {
+    if (at == end)
+        return NULL;
+    checker c = {log, id, at + 1, end};
+    return check_payload(&c, (roast_entry_kind)*at) ? c.at : NULL;
 }
 
 /* ---- translating ---- */

@@ -108,7 +108,7 @@ bool roast_file_next_branch(roast_tail_cursor *cursor, roast_branch_size *out) {
         !roast_get_known(&cursor->names, cursor->names_end, &out->bytes) ||
         !roast_get_known(&cursor->names, cursor->names_end, &out->uncompressed_bytes))
         return false;
-    out->name = roast_entry_payload(cursor->log, (uint32_t)ref);
+    out->name = roast_entry_text(cursor->log, (uint32_t)ref);
     cursor->index++;
     return true;
 }

@@ -1,4 +1,4 @@
-/* One chunk as a row of varints: where it is, how it is read and checked. */
+/* One chunk as a row: where it is, how it is read and checked. */
 #include "model/chunklog_internal.h"
 
 /* ---- places ---- */
@@ -65,8 +65,8 @@ static uint64_t load_word(const uint8_t *at) {
     return word;
 }
 
-/* Eight bytes at a time: every row is checked at each level of a reduction, and lengths that vary
- * from number to number are what a branch predictor cannot learn. A number of nine bytes is below
+/* Eight bytes at a time: every row is checked at each level of a reduction, there may be thousands of reads
+ * in it, and lengths that vary from number to number are what a branch predictor cannot learn. A number of nine bytes is below
  * 2^63; only a longer one needs a closer look, and there is hardly ever one. */
 const uint8_t *roast_skip_numbers(const uint8_t *at, const uint8_t *end, uint64_t n,
                                   uint64_t limit) {
@@ -155,17 +155,9 @@ static bool cut_hash(const uint8_t *at, const uint8_t **end, uint64_t flags) {
     return true;
 }
 
-/* What stands behind the fields: sections, reads, error, customs. */
-static bool get_tails(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
-                      uint64_t flags, roast_chunk *out) {
-    if (out->packed.layout != 0) {
-        roast_layout layout = roast_entry_layout(log, out->packed.layout);
-        out->n_sections = layout.sections;
-        out->packed.sections_at = at;
-        at = roast_skip_numbers(at, end, layout.numbers, UINT64_MAX);
-        out->packed.sections_end = at;
-    }
-    if (at != NULL && out->has_reads) {
+/* What stands behind the bits: reads, error, customs. */
+static bool get_tails(const uint8_t *at, const uint8_t *end, uint64_t flags, roast_chunk *out) {
+    if (out->has_reads) {
         out->packed.reads_at = at;
         at = roast_skip_numbers(at, end, out->n_reads * (uint64_t)ROAST_READ_NUMBERS,
                                 ROAST_KNOWN_MAX);
@@ -185,9 +177,34 @@ static bool get_tails(const roast_chunklog *log, const uint8_t *at, const uint8_
     return true;
 }
 
+/* Moves *at to where the bits begin, and tells where the tail behind them does. */
+static bool find_bits(const uint8_t **at, const uint8_t *end, bool has_tail, const uint8_t **tail) {
+    uint64_t len;
+    *tail = end;
+    if (!has_tail)
+        return true;
+    if (!roast_get_varint(at, end, &len) || len > (size_t)(end - *at))
+        return false;
+    *tail = *at + len;
+    return true;
+}
+
+static void get_numbers(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
+                        const roast_context *context, roast_chunk *out) {
+    roast_bit_reader bits = {.from = at, .end = end};
+    roast_fields_get(&bits, context, out);
+    if (context->layout == 0)
+        return;
+    out->n_sections = roast_entry_layout(log, context->layout).sections;
+    out->packed.sections_at = at;
+    out->packed.sections_end = end;
+    out->packed.sections_bit = bits.at;
+}
+
 bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
                      roast_chunk *out) {
     uint32_t refs[ROAST_ROW_REFS];
+    const uint8_t *row_end = end;
     if (!get_refs(log, &at, end, refs))
         return false;
     roast_context context = roast_entry_context(log, refs[ROAST_REF_CONTEXT]);
@@ -201,20 +218,26 @@ bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t
         return false;
     if (context.flags & ROAST_ROW_TASK_HASH)
         out->task_hash = (roast_str){(const char *)end, ROAST_TASK_HASH_BYTES};
-    return roast_get_varint(&at, end, &out->seq) && roast_fields_get(&at, end, &context, out) &&
-           get_tails(log, at, end, context.flags, out);
+    const uint8_t *tail;
+    if (!roast_get_varint(&at, end, &out->seq) ||
+        !find_bits(&at, end, roast_row_has_tail(&context), &tail))
+        return false;
+    /* To the end of the row: reading eight bytes at a time is safe there. */
+    get_numbers(log, at, row_end, &context, out);
+    return get_tails(tail, end, context.flags, out);
 }
 
 /* ---- checking ---- */
 
 static void learn_shape(const roast_chunklog *log, uint32_t ref, roast_row_check *check) {
-    roast_context context = roast_entry_context(log, ref);
+    roast_context context = roast_entry_shape(log, ref);
     check->context = ref;
+    check->has_tail = roast_row_has_tail(&context);
     check->flags = context.flags;
-    check->numbers = 1 + (uint64_t)__builtin_popcountll(context.present) +
-                     (uint64_t)__builtin_popcountll(context.rests);
+    check->least_bytes = 0;
     if (context.layout != 0)
-        check->numbers += roast_entry_layout(log, context.layout).numbers;
+        check->least_bytes =
+            roast_entry_layout(log, context.layout).sections * (size_t)ROAST_SECTION_LEAST;
     check->read_numbers = 0;
     if (context.reads != 0)
         check->read_numbers =
@@ -249,13 +272,14 @@ bool roast_row_valid(const roast_chunklog *log, const uint8_t *at, const uint8_t
         return false;
     if (check->context != refs[ROAST_REF_CONTEXT])
         learn_shape(log, refs[ROAST_REF_CONTEXT], check);
-    if (!cut_hash(at, &end, check->flags))
+    uint64_t seq;
+    const uint8_t *tail;
+    if (!cut_hash(at, &end, check->flags) || !roast_get_varint(&at, end, &seq) ||
+        !find_bits(&at, end, check->has_tail, &tail) || (size_t)(tail - at) < check->least_bytes)
         return false;
-    at = roast_skip_numbers(at, end, check->numbers, UINT64_MAX);
-    if (at != NULL && check->read_numbers > 0)
-        at = roast_skip_numbers(at, end, check->read_numbers, ROAST_KNOWN_MAX);
-    return at != NULL &&
-           ((check->flags & (ROAST_ROW_ERROR | ROAST_ROW_CUSTOMS)) == 0 ||
-            extras_valid(&at, end, check->flags)) &&
-           at == end;
+    if (!check->has_tail) /* any bits are numbers */
+        return true;
+    if (check->read_numbers > 0)
+        tail = roast_skip_numbers(tail, end, check->read_numbers, ROAST_KNOWN_MAX);
+    return tail != NULL && extras_valid(&tail, end, check->flags) && tail == end;
 }

@@ -33,8 +33,10 @@ bool roast_chunk_next_branch(roast_tail_cursor *cursor, roast_str *out) {
 
 void roast_chunk_sections(const roast_chunklog *log, const roast_chunk *chunk,
                           roast_tail_cursor *cursor) {
-    *cursor = (roast_tail_cursor){
-        .log = log, .values = chunk->packed.sections_at, .values_end = chunk->packed.sections_end};
+    *cursor = (roast_tail_cursor){.log = log,
+                                  .values = chunk->packed.sections_at,
+                                  .values_end = chunk->packed.sections_end,
+                                  .bit = chunk->packed.sections_bit};
     if (chunk->packed.layout == 0)
         return;
     roast_layout layout = roast_entry_layout(log, chunk->packed.layout);
@@ -55,26 +57,29 @@ void roast_section_passed(roast_tail_cursor *cursor, const roast_section *sectio
     cursor->index++;
 }
 
+/* All but the start, of which it gives the distance to the expected one. The kind must be there. */
+static int64_t get_section_numbers(roast_tail_cursor *cursor, bool folded, roast_section *out) {
+    roast_bit_reader bits = {cursor->values, cursor->values_end, cursor->bit};
+    int64_t gap = roast_unzigzag(roast_get_bit_number(&bits, ROAST_SECTION_START_USUAL));
+    out->value = roast_unzigzag(roast_get_bit_number(&bits, roast_section_value_usual(out->kind)));
+    out->before = 0;
+    if (out->kind == ROAST_SECTION_MEMORY)
+        out->before = (int64_t)roast_get_bit_number(&bits, ROAST_SECTION_BEFORE_USUAL);
+    out->count = folded ? roast_get_bit_number(&bits, ROAST_SECTION_COUNT_USUAL) : 1;
+    cursor->bit = bits.at;
+    return gap;
+}
+
 bool roast_chunk_next_section(roast_tail_cursor *cursor, roast_section *out) {
-    uint64_t kind, parent, count = 1, before = 0;
-    int64_t gap;
+    uint64_t kind, parent;
     if (cursor->index >= cursor->count ||
         !roast_get_varint(&cursor->names, cursor->names_end, &kind) ||
         !roast_get_varint(&cursor->names, cursor->names_end, &parent) ||
-        !roast_get_text(&cursor->names, cursor->names_end, &out->name) ||
-        !roast_get_zigzag(&cursor->values, cursor->values_end, &gap) ||
-        !roast_get_zigzag(&cursor->values, cursor->values_end, &out->value))
+        !roast_get_text(&cursor->names, cursor->names_end, &out->name))
         return false;
     out->kind = (roast_section_kind)(kind & (ROAST_LAYOUT_FOLDED - 1));
-    if (out->kind == ROAST_SECTION_MEMORY &&
-        !roast_get_varint(&cursor->values, cursor->values_end, &before))
-        return false;
-    if ((kind & ROAST_LAYOUT_FOLDED) &&
-        !roast_get_varint(&cursor->values, cursor->values_end, &count))
-        return false;
-    out->before = (int64_t)before;
-    out->count = count;
     out->parent = (int32_t)parent - 1;
+    int64_t gap = get_section_numbers(cursor, (kind & ROAST_LAYOUT_FOLDED) != 0, out);
     int64_t expected = roast_section_expected(cursor, out->parent);
     out->start_ns = (int64_t)((uint64_t)expected + (uint64_t)gap);
     roast_section_passed(cursor, out);

@@ -15,22 +15,18 @@ static size_t varint_size(uint64_t value) {
     return size;
 }
 
-/* All in front of the entries' bytes. */
+/* All in front of the entries. */
+enum { HEAD_MAX = HEADER + 2 * ROAST_VARINT_MAX };
+
 static size_t head_size(const roast_chunklog *log) {
-    size_t size = HEADER + varint_size(log->entries.count) + varint_size(log->count);
-    for (uint32_t id = 0; id < log->entries.count; id++)
-        size += varint_size(roast_intern_get(&log->entries, id).len);
-    return size;
+    return HEADER + varint_size(log->entries.count) + varint_size(log->count);
 }
 
 static uint8_t *put_head(const roast_chunklog *log, uint8_t *at) {
     memcpy(at, magic, sizeof magic);
     at[sizeof magic] = VERSION;
     at = roast_put_varint(at + HEADER, log->entries.count);
-    at = roast_put_varint(at, log->count);
-    for (uint32_t id = 0; id < log->entries.count; id++)
-        at = roast_put_varint(at, roast_intern_get(&log->entries, id).len);
-    return at;
+    return roast_put_varint(at, log->count);
 }
 
 static void put_checksum(uint8_t *at, uint32_t crc) {
@@ -43,8 +39,7 @@ size_t roast_chunklog_packed_size(const roast_chunklog *log) {
 }
 
 size_t roast_chunklog_packed_bound(const roast_chunklog *log) {
-    return HEADER + TRAILER + 2 * (size_t)ROAST_VARINT_MAX + log->rows.len +
-           log->entries.bytes.len + (size_t)log->entries.count * ROAST_VARINT_MAX;
+    return HEAD_MAX + log->entries.bytes.len + log->rows.len + TRAILER;
 }
 
 void roast_chunklog_pack(const roast_chunklog *log, void *out) {
@@ -60,15 +55,10 @@ void roast_chunklog_pack(const roast_chunklog *log, void *out) {
 
 /* The two large parts go out from where they are. */
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err) {
-    size_t size = head_size(log);
-    uint8_t *head = roast_alloc(size), trailer[TRAILER];
-    if (head == NULL)
-        return roast_error_set(err, ROAST_ENOMEM, "roast_chunklog_encode", -1,
-                               "no memory to pack a log");
-    put_head(log, head);
+    uint8_t head[HEAD_MAX], trailer[TRAILER];
+    size_t size = (size_t)(put_head(log, head) - head);
     uint32_t crc = roast_crc32c(0, head, size);
     roast_sink_write(sink, head, size);
-    roast_free(head);
     crc = roast_crc32c(crc, log->entries.bytes.data, log->entries.bytes.len);
     roast_sink_write(sink, log->entries.bytes.data, log->entries.bytes.len);
     crc = roast_crc32c(crc, log->rows.data, log->rows.len);
@@ -118,8 +108,7 @@ static roast_status check_frame(reader *r, size_t len) {
 /* How much of everything there is. */
 typedef struct log_sizes {
     uint64_t entries, rows;
-    const uint8_t *lengths; /* of the entries */
-    size_t entry_bytes, row_bytes;
+    size_t bytes; /* of both together */
 } log_sizes;
 
 static roast_status read_sizes(reader *r, log_sizes *out) {
@@ -131,29 +120,19 @@ static roast_status read_sizes(reader *r, log_sizes *out) {
     at = r->at;
     if (!roast_get_varint(&r->at, r->end, &out->rows) || out->rows > (size_t)(r->end - r->at))
         return damaged(r, at, "the number of rows");
-    out->lengths = r->at;
-    uint64_t total = 0, len;
-    for (uint64_t i = 0; i < out->entries; i++) {
-        at = r->at;
-        if (!roast_get_varint(&r->at, r->end, &len) || len == 0 || len > (size_t)(r->end - r->at) ||
-            (total += len) > (size_t)(r->end - r->at))
-            return damaged(r, at, "the length of an entry");
-    }
-    out->entry_bytes = (size_t)total;
-    out->row_bytes = (size_t)(r->end - r->at) - out->entry_bytes;
-    if (out->rows > out->row_bytes)
-        return damaged(r, r->end, "rows are missing");
+    out->bytes = (size_t)(r->end - r->at);
     return ROAST_OK;
 }
 
 /* One block for everything, if it is small even for the log itself: a log that is merged into
- * another one and then freed, as most are, needs no more. */
-static roast_chunklog *new_log(const log_sizes *sizes) {
+ * another one and then freed, as most are, needs no more. The bytes are copied; where entries end and
+ * rows begin is not known yet. */
+static roast_chunklog *new_log(const log_sizes *sizes, const uint8_t *from) {
     enum { SMALL = 4096 };
     size_t entries = (size_t)sizes->entries, marks = roast_row_marks(sizes->rows);
-    if (sizes->entry_bytes > SIZE_MAX / 32 || sizes->row_bytes > SIZE_MAX / 32)
+    if (sizes->bytes > SIZE_MAX / 32)
         return NULL;
-    size_t block = (entries + marks) * sizeof(size_t) + sizes->entry_bytes + sizes->row_bytes;
+    size_t block = (entries + marks) * sizeof(size_t) + sizes->bytes;
     size_t own = sizeof(roast_chunklog) + (block <= SMALL ? block : 0);
     roast_chunklog *log = roast_alloc(own);
     if (log == NULL)
@@ -167,32 +146,32 @@ static roast_chunklog *new_log(const log_sizes *sizes) {
     log->entries.ends_capacity = entries;
     log->marks = log->entries.ends + entries;
     log->marks_capacity = marks;
-    uint8_t *bytes = (uint8_t *)(log->marks + marks);
-    log->entries.bytes = (roast_buffer){bytes, sizes->entry_bytes, sizes->entry_bytes};
-    log->rows = (roast_buffer){bytes + sizes->entry_bytes, 0, sizes->row_bytes};
+    log->entries.bytes = (roast_buffer){(uint8_t *)(log->marks + marks), 0, sizes->bytes};
+    memcpy(log->entries.bytes.data, from, sizes->bytes);
     return log;
 }
 
 static roast_status read_entries(reader *r, const log_sizes *sizes, roast_chunklog *log) {
-    const uint8_t *lengths = sizes->lengths;
-    size_t end = 0;
+    roast_intern *entries = &log->entries;
+    const uint8_t *at = entries->bytes.data, *end = at + sizes->bytes;
     for (uint32_t id = 0; id < sizes->entries; id++) {
-        uint64_t len = 0;
-        roast_get_varint(&lengths, r->end, &len);
-        const size_t start = end;
-        end += (size_t)len;
-        log->entries.ends[id] = end;
-        log->entries.count = id + 1;
-        if (!roast_entry_valid(log, id))
-            return damaged(r, r->at + start, "an entry");
+        const uint8_t *next = roast_entry_check(log, id, at, end);
+        if (next == NULL)
+            return damaged(r, r->at + (at - entries->bytes.data), "an entry");
+        at = next;
+        entries->ends[id] = (size_t)(at - entries->bytes.data);
+        entries->count = id + 1;
     }
-    r->at += sizes->entry_bytes;
+    size_t len = (size_t)(at - entries->bytes.data);
+    entries->bytes.len = entries->bytes.capacity = len;
+    log->rows = (roast_buffer){entries->bytes.data + len, 0, sizes->bytes - len};
+    r->at += len;
     return ROAST_OK;
 }
 
 static roast_status read_rows(reader *r, const log_sizes *sizes, roast_chunklog *log) {
     roast_row_check check = {.context = 0};
-    const uint8_t *at = log->rows.data, *end = at + sizes->row_bytes;
+    const uint8_t *at = log->rows.data, *end = at + log->rows.capacity;
     for (uint64_t i = 0; i < sizes->rows; i++) {
         const uint8_t *start = at;
         uint64_t len;
@@ -215,10 +194,9 @@ roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog 
     log_sizes sizes = {0};
     ROAST_TRY(check_frame(&r, len));
     ROAST_TRY(read_sizes(&r, &sizes));
-    roast_chunklog *log = new_log(&sizes);
+    roast_chunklog *log = new_log(&sizes, r.at);
     if (log == NULL)
         return roast_error_set(err, ROAST_ENOMEM, "chunk log", -1, "no memory for a chunk log");
-    memcpy(log->entries.bytes.data, r.at, sizes.entry_bytes + sizes.row_bytes);
     roast_status status = read_entries(&r, &sizes, log);
     if (status == ROAST_OK)
         status = read_rows(&r, &sizes, log);

@@ -3,6 +3,7 @@
 #ifndef ROAST_MODEL_CHUNKLOG_INTERNAL_H
 #define ROAST_MODEL_CHUNKLOG_INTERNAL_H
 
+#include "base/bits.h"
 #include "base/buffer.h"
 #include "base/intern.h"
 #include "base/varint.h"
@@ -13,12 +14,12 @@
  * log by their bytes. The others refer to entries before them: a reference is the entry's number +
  * 1; 0 means "none". A text is its length and its bytes; a label is a text or nothing. */
 typedef enum roast_entry_kind {
-    ROAST_ENTRY_STRING = 1, /* the bytes */
+    ROAST_ENTRY_STRING = 1, /* text */
     ROAST_ENTRY_ORIGIN,     /* token (8 bytes), pid, label host, label worker */
     ROAST_ENTRY_FILE,       /* label name, label uuid, label treename */
     ROAST_ENTRY_BRANCHES,   /* n, n × text */
-    ROAST_ENTRY_LAYOUT,     /* n, numbers in a row, n × (kind + 4 if folded, parent + 1, text) */
-    ROAST_ENTRY_CONTEXT,  /* 3 × ref, 4 × number, label dataset, label task: see roast_context */
+    ROAST_ENTRY_LAYOUT,     /* n, n × (kind + 4 if folded, parent + 1, text) */
+    ROAST_ENTRY_CONTEXT, /* 3 × ref, flags, 3 × mask, label dataset, label task: see roast_context */
     ROAST_ENTRY_FILEMETA, /* ref file, 3 × number, n, n × (ref name, 2 × number) */
     ROAST_ENTRY_KINDS
 } roast_entry_kind;
@@ -55,10 +56,12 @@ enum {
     ROAST_READ_NUMBERS = 4, /* of one branch in a row */
     ROAST_TOKEN_BYTES = 8,
     ROAST_TASK_HASH_BYTES = 16,
+    ROAST_MASK_BYTES = 4,
+    ROAST_CONTEXT_MASKS = 3,
     ROAST_REF_MAX = 5, /* bytes of the longest reference */
 };
 _Static_assert((int)ROAST_SECTION_KINDS <= (int)ROAST_LAYOUT_FOLDED, "a kind takes two bits");
-_Static_assert(ROAST_CHUNK_FIELD_COUNT < 64, "the mask of fields is 64 bits wide");
+_Static_assert(ROAST_CHUNK_FIELD_COUNT <= 32, "a mask of fields takes four bytes");
 #define ROAST_CHUNK_ALL_FIELDS ((UINT64_C(1) << ROAST_CHUNK_FIELD_COUNT) - 1)
 
 /* The identity of a row, for merging without repeats. */
@@ -120,15 +123,17 @@ bool roast_get_known(const uint8_t **at, const uint8_t *end, int64_t *value);
 #define ROAST_KNOWN_MAX (UINT64_C(1) << 63) /* the largest one, packed */
 
 /* ---- fields (chunk_fields.c) ---- */
-enum { ROAST_FIELD_MAX = 12 }; /* bytes of the longest one */
+enum { ROAST_FIELD_MAX = 2 * ROAST_BIT_NUMBER_MAX }; /* bytes of the longest one */
+/* The usual bits of each field. */
+extern const uint8_t roast_fields_usual[ROAST_CHUNK_FIELD_COUNT];
 /* The fields that are no plain number, but may leave a rest. */
 extern const uint64_t roast_fields_in_units;
 /* The known fields of a chunk that differ from their base, and those of them with a rest. */
 void roast_fields_masks(const roast_chunk *chunk, uint64_t *present, uint64_t *rests);
-uint8_t *roast_fields_put(uint8_t *at, const roast_chunk *chunk, const roast_context *context);
+void roast_fields_put(roast_bit_writer *bits, const roast_chunk *chunk,
+                      const roast_context *context);
 /* Fills the fields of context->have. */
-bool roast_fields_get(const uint8_t **at, const uint8_t *end, const roast_context *context,
-                      roast_chunk *out);
+void roast_fields_get(roast_bit_reader *bits, const roast_context *context, roast_chunk *out);
 
 /* ---- entries (chunk_entries.c) ---- */
 /* Begins an entry in the scratch buffer with room for `room` bytes; where to write its payload. */
@@ -149,18 +154,23 @@ static inline roast_str roast_entry_payload(const roast_chunklog *log, uint32_t 
     roast_str entry = roast_intern_get(&log->entries, ref - 1);
     return (roast_str){entry.data + 1, entry.len - 1};
 }
-/* Checks the payload of entry number `id`: kinds and ranges of all that it refers to. */
-bool roast_entry_valid(const roast_chunklog *log, uint32_t id);
+/* Checks the entry that begins at `at` and is to be number `id`: kinds and ranges of all that it refers to.
+ * The place behind it, or NULL. */
+const uint8_t *roast_entry_check(const roast_chunklog *log, uint32_t id, const uint8_t *at,
+                                 const uint8_t *end);
+/* The text behind a valid reference to a string. */
+roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref);
 /* Adds entry `id` of `from`: map[id] is its reference in `into`, as map[0] to map[id - 1] are those
  * of the entries before it. */
 roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
                                    uint32_t *map);
 /* The context, branches and layout behind valid, non-zero references. */
 roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref);
+/* The same with its references and flags alone. */
+roast_context roast_entry_shape(const roast_chunklog *log, uint32_t ref);
 uint32_t roast_entry_set_size(const roast_chunklog *log, uint32_t ref);
 typedef struct roast_layout {
     uint32_t sections;
-    uint32_t numbers; /* that a row has for them */
     const uint8_t *items, *end;
 } roast_layout;
 roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref);
@@ -175,10 +185,15 @@ bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t
 /* What goes from row to row while many are checked: the shape that neighbours often share. */
 typedef struct roast_row_check {
     uint32_t context; /* its reference; 0 before the first row */
+    bool has_tail;
     uint64_t flags;
-    uint64_t numbers; /* seq, fields and sections */
     uint64_t read_numbers;
+    size_t least_bytes; /* that the bits take */
 } roast_row_check;
+/* Whether something stands behind the bits of its rows, other than the hash. */
+static inline bool roast_row_has_tail(const roast_context *context) {
+    return context->reads != 0 || (context->flags & (ROAST_ROW_ERROR | ROAST_ROW_CUSTOMS)) != 0;
+}
 /* Whether parse and the cursors over the tails will succeed and use up the row. The entries must be
  * valid. */
 bool roast_row_valid(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
@@ -203,11 +218,17 @@ static inline size_t roast_row_marks(uint64_t count) {
 size_t roast_row_offset(const roast_chunklog *log, uint64_t index);
 
 /* ---- tails (chunk_tails.c) ---- */
-/* How many numbers a row has for a section of that kind (and ROAST_LAYOUT_FOLDED). */
-static inline uint32_t roast_section_numbers(unsigned kind) {
-    bool memory = (kind & (ROAST_LAYOUT_FOLDED - 1)) == ROAST_SECTION_MEMORY;
-    return 2u + memory + ((kind & ROAST_LAYOUT_FOLDED) != 0);
+/* Usual bits of the numbers of a section: see base/bits.h. */
+enum {
+    ROAST_SECTION_START_USUAL = 16,
+    ROAST_SECTION_BEFORE_USUAL = 30,
+    ROAST_SECTION_COUNT_USUAL = 6,
+};
+static inline unsigned roast_section_value_usual(roast_section_kind kind) {
+    return kind == ROAST_SECTION_TIME ? 27 : 22;
 }
+/* Bytes that a section takes at least: so no row can claim to have more of them than it has room for. */
+enum { ROAST_SECTION_LEAST = (ROAST_SECTION_START_USUAL + 1 + 22 + 1) / 8 };
 /* Where a section is expected to start: inside the one before, with it; else at its end. */
 int64_t roast_section_expected(const roast_tail_cursor *before, int32_t parent);
 /* Moves on behind a section. */

@@ -142,26 +142,6 @@ static roast_status made_error(const roast_key_source *from, roast_buffer *text,
 const roast_key roast_keys[ROAST_KEYS] = {
     ROAST_CHUNK_KEYS(REAL, INT, TEXT, REAL_OF, INT_OF, TEXT_OF, NO_KEY)};
 
-static int64_t field_of(const roast_chunk *chunk, size_t offset) {
-    int64_t value;
-    memcpy(&value, (const char *)chunk + offset, sizeof value);
-    return value;
-}
-
-bool roast_key_get_real(const roast_key *key, const roast_key_source *from, double *out) {
-    if (key->real != NULL)
-        return key->real(from, out);
-    *out = (double)field_of(from->chunk, key->offset) / key->per;
-    return (from->chunk->have & key->bit) != 0;
-}
-
-bool roast_key_get_int(const roast_key *key, const roast_key_source *from, int64_t *out) {
-    if (key->integer != NULL)
-        return key->integer(from, out);
-    *out = field_of(from->chunk, key->offset);
-    return (from->chunk->have & key->bit) != 0;
-}
-
 roast_status roast_key_get_text(const roast_key *key, const roast_key_source *from,
                                 roast_buffer *text, roast_str *out) {
     *out = (roast_str){NULL, 0};

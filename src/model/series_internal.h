@@ -27,8 +27,9 @@ typedef struct roast_series_state {
 /* Packs the values of `tick` (not below state->tick), moves the state on, tells the bytes. */
 size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
                               const double value[ROAST_COLUMNS], uint8_t out[ROAST_SERIES_ROW_MAX]);
-/* The same for values that are counted in steps already; of a column in `missing` there is none. */
-size_t roast_series_row_write_steps(roast_series_state *state, uint64_t tick,
+/* The same for values that are counted in steps already, of which only those of `columns` may differ
+ * from the row before; of a column in `missing` there is none. */
+size_t roast_series_row_write_steps(roast_series_state *state, uint64_t tick, uint32_t columns,
                                     const int64_t steps[ROAST_COLUMNS], uint32_t missing,
                                     uint8_t out[ROAST_SERIES_ROW_MAX]);
 /* Reads one row at *at, which moves on, of a series with `ticks` ticks. Gives NULL, or what is
@@ -66,9 +67,10 @@ struct roast_series {
 };
 
 /* A row of a worker in a tick that is there, behind its rows of earlier ticks: for those who have the
- * rows of a worker together. ROAST_EINVAL where there is no such place. */
+ * rows of a worker together. Only `columns` differ from the row before; of a worker's first row all are
+ * looked at. ROAST_EINVAL where there is no such place. */
 roast_status roast_series_append_steps(roast_series *series, uint32_t worker, uint64_t tick,
-                                       const int64_t steps[ROAST_COLUMNS], uint32_t missing,
+                                       uint32_t columns, const int64_t steps[ROAST_COLUMNS], uint32_t missing,
                                        roast_error *err);
 
 #endif

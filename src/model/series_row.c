@@ -96,14 +96,13 @@ size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
     return put_row(state, tick, missing, mask, difference, out);
 }
 
-size_t roast_series_row_write_steps(roast_series_state *state, uint64_t tick,
+size_t roast_series_row_write_steps(roast_series_state *state, uint64_t tick, uint32_t columns,
                                     const int64_t steps[ROAST_COLUMNS], uint32_t missing,
                                     uint8_t out[ROAST_SERIES_ROW_MAX]) {
     uint64_t difference[ROAST_COLUMNS];
     uint32_t mask = 0;
-    for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
-        if (missing >> column & 1)
-            continue;
+    for (columns &= ~missing; columns != 0; columns &= columns - 1) {
+        unsigned column = (unsigned)__builtin_ctz(columns);
         difference[column] = (uint64_t)steps[column] - (uint64_t)state->steps[column];
         mask |= (uint32_t)(steps[column] != state->steps[column]) << column;
         state->steps[column] = steps[column];

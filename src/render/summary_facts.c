@@ -90,8 +90,9 @@ roast_status roast_summary_fill_challenge(const roast_summary_source *source, ro
         {"Event Rate", {{.key = "event_rate_wall_khz", .shown = "MHz", .after = OVER_WALL_TIME}}},
         {"Event Rate per Core",
          {{.key = "event_rate_core_hz", .shown = "kHz", .after = OVER_WALL_TIME}}},
-        {"Volume Read, compressed", {{.key = "total_bytes_read_coffea"}}},
-        {"Volume Read, uncompressed", {{.key = "branch_read_uncompressed_bytes"}}},
+        {"Volume Read", {{.key = "total_bytes_read_coffea", .after = ", metadata included"}}},
+        {"Columns Accessed, compressed", {{.key = "files_accessed_bytes"}}},
+        {"Columns Accessed, uncompressed", {{.key = "files_accessed_uncompressed_bytes"}}},
         {"Read of the Files",
          {{.key = "files_read_percent"}, {.key = "files_tree_bytes", .before = " of "}}},
     };

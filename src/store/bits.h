@@ -84,7 +84,18 @@ typedef struct roast_bits_reader {
     bool failed; /* something was asked for beyond the end, or cannot be */
 } roast_bits_reader;
 
+/* At least 56 bits, where there are as many. What `waiting` holds above `count` bits comes again. */
 static inline void roast_bits_fill(roast_bits_reader *r) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (r->end - r->at >= 8 && r->count < 64) {
+        uint64_t word;
+        memcpy(&word, r->at, sizeof word);
+        r->waiting |= word << r->count;
+        r->at += (63 - r->count) >> 3;
+        r->count |= 56;
+        return;
+    }
+#endif
     while (r->count <= 56 && r->at < r->end) {
         r->waiting |= (uint64_t)*r->at++ << r->count;
         r->count += 8;
@@ -148,6 +159,16 @@ static inline uint64_t roast_bits_get_gamma(roast_bits_reader *r) {
 }
 
 static inline uint64_t roast_bits_get_rice(roast_bits_reader *r, unsigned k) {
+    if (r->count < 56)
+        roast_bits_fill(r);
+    unsigned ones = r->waiting == UINT64_MAX ? 64 : (unsigned)__builtin_ctzll(~r->waiting);
+    if (ones < ROAST_RICE_ONES && ones + 1 + k <= r->count) { /* most of them */
+        uint64_t below = r->waiting >> (ones + 1) & ((UINT64_C(1) << k) - 1);
+        unsigned bits = ones + 1 + k;
+        r->waiting = bits < 64 ? r->waiting >> bits : 0;
+        r->count -= bits;
+        return (uint64_t)ones << k | below;
+    }
     uint64_t above = roast_bits_get_ones(r, ROAST_RICE_ONES);
     if (above == ROAST_RICE_ONES)
         return roast_bits_get_wide(r, 64);

@@ -124,13 +124,13 @@ static roast_status take_rows(const roast_pack_rows *rows, roast_pack_state *sta
                               roast_series *series, uint32_t worker, uint64_t first_tick) {
     uint32_t next[ROAST_COLUMNS] = {0};
     for (uint32_t row = 0; row < rows->count; row++) {
-        unsigned changed = rows->changed[row] & (ANY - 1u);
-        for (; changed != 0; changed &= changed - 1) {
+        const unsigned columns = rows->changed[row] & (ANY - 1u);
+        for (unsigned changed = columns; changed != 0; changed &= changed - 1) {
             unsigned column = (unsigned)__builtin_ctz(changed);
             state->steps[column] = rows->value[column][next[column]++];
         }
         state->missing = rows->missing[row];
-        ROAST_TRY(roast_series_append_steps(series, worker, first_tick + rows->tick[row],
+        ROAST_TRY(roast_series_append_steps(series, worker, first_tick + rows->tick[row], columns,
                                             state->steps, state->missing, NULL));
     }
     return ROAST_OK;

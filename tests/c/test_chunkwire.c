@@ -1,6 +1,8 @@
 /* The packed chunk log: nothing that a buffer says is trusted. */
 #include "chunk_survivor.h"
 
+#include "model/chunklog_internal.h"
+
 static packed rich_bytes(void) {
     roast_chunklog *log = rich_log();
     packed bytes = pack(log);
@@ -166,8 +168,8 @@ static void test_random_damage(void **state) {
 
 static void test_page_lists_every_field(void **state) {
     (void)state;
-    static const char *const forms[128] = {['U'] = "0 | `number`",
-                                           ['E'] = "1577836800000000 | `number`",
+    static const char *const forms[128] = {['U'] = "0 | `bits`",
+                                           ['E'] = "1577836800000000 | `bits`",
                                            ['T'] = "0 | `units` of 1000",
                                            ['P'] = "0 | `units` of 4096",
                                            ['M'] = "0 | `units` of `num_events`",
@@ -183,8 +185,9 @@ static void test_page_lists_every_field(void **state) {
     const char *at = page;
     char wanted[160];
 #define X(name, packing, near)                                                                     \
-    snprintf(wanted, sizeof wanted, "| %d | `%s` | %s%s%s |\n", ROAST_CHUNK_INDEX_##name, #name,   \
-             *#packing == 'Q' ? "`" : "", *#packing == 'Q' ? #near : "", forms[(int)*#packing]);   \
+    snprintf(wanted, sizeof wanted, "| %d | `%s` | %s%s%s | %d |\n", ROAST_CHUNK_INDEX_##name,     \
+             #name, *#packing == 'Q' ? "`" : "", *#packing == 'Q' ? #near : "",                    \
+             forms[(int)*#packing], roast_fields_usual[ROAST_CHUNK_INDEX_##name]);                 \
     at = strstr(at, wanted);                                                                       \
     if (at == NULL)                                                                                \
         fail_msg("the page does not say, in its place: %s", wanted);

@@ -1,6 +1,9 @@
 /* Varints, zig-zag, CRC-32C and the string interner. */
 #include "support.h"
 
+#include <stdlib.h>
+
+#include "base/bits.h"
 #include "base/crc32c.h"
 #include "base/intern.h"
 #include "base/varint.h"
@@ -78,6 +81,86 @@ static void test_zigzag(void **state) {
     }
 }
 
+/* ---- numbers in bits ---- */
+static const unsigned usual_widths[] = {0, 1, 3, 8, 17, 31, 48, ROAST_BIT_USUAL_MAX};
+enum { WIDTHS = sizeof usual_widths / sizeof *usual_widths };
+
+static size_t put_bit_numbers(uint8_t *out, const uint64_t *values, size_t n, unsigned skew) {
+    roast_bit_writer bits = {.at = out};
+    for (size_t i = 0; i < n; i++)
+        roast_put_bit_number(&bits, values[i], usual_widths[(i + skew) % WIDTHS]);
+    return (size_t)(roast_bits_end(&bits) - out);
+}
+
+/* Each value in each width, at each place in a byte. */
+static void test_bit_numbers(void **state) {
+    (void)state;
+    uint64_t values[4 * 64 + 1] = {0};
+    size_t n = 1;
+    for (unsigned bit = 0; bit < 64; bit++) {
+        values[n++] = UINT64_C(1) << bit;
+        values[n++] = (UINT64_C(1) << bit) - 1;
+        values[n++] = UINT64_MAX >> bit;
+        values[n++] = UINT64_C(0xa5a5a5a5a5a5a5a5) >> bit;
+    }
+    static uint8_t bytes[sizeof values / sizeof *values * ROAST_BIT_NUMBER_MAX + ROAST_BIT_SLACK];
+    for (unsigned skew = 0; skew < WIDTHS; skew++) {
+        size_t len = put_bit_numbers(bytes, values, n, skew);
+        uint8_t *exact = malloc(len); /* so that a read beyond it is seen */
+        assert_non_null(exact);
+        memcpy(exact, bytes, len);
+        roast_bit_reader bits = {.from = exact, .end = exact + len};
+        for (size_t i = 0; i < n; i++)
+            assert_true(roast_get_bit_number(&bits, usual_widths[(i + skew) % WIDTHS]) ==
+                        values[i]);
+        assert_int_equal(len, (bits.at + 7) / 8);
+        free(exact);
+    }
+}
+
+static void test_size_of_bit_numbers(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t value;
+        unsigned usual, bits;
+    } cases[] = {{0, 0, 1},           {1, 0, 2},     {2, 0, 4},
+                 {0, 8, 9},           {255, 8, 9},   {256, 8, 10},
+                 {512, 8, 12},        {1000, 8, 12}, {UINT64_MAX, 0, 128},
+                 {UINT64_MAX, 8, 120}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t bytes[ROAST_BIT_NUMBER_MAX + ROAST_BIT_SLACK];
+        roast_bit_writer bits = {.at = bytes};
+        roast_put_bit_number(&bits, cases[i].value, cases[i].usual);
+        assert_int_equal(cases[i].bits, (size_t)(bits.at - bytes) * 8 + bits.count);
+        assert_int_equal((cases[i].bits + 7) / 8, roast_bits_end(&bits) - bytes);
+    }
+}
+
+/* Whatever the bits are: numbers come out, nothing behind the end is read, and there are zeros. */
+static void test_any_bits_are_numbers(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    for (size_t len = 0; len < 40; len++) {
+        for (int round = 0; round < 64; round++) {
+            uint8_t *bytes = malloc(len + (len == 0));
+            assert_non_null(bytes);
+            for (size_t i = 0; i < len; i++) {
+                random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+                bytes[i] = round % 4 == 0 ? 0xff : (uint8_t)(random >> 33);
+            }
+            roast_bit_reader bits = {.from = bytes, .end = bytes + len};
+            uint64_t before = 0, value = 1;
+            for (int i = 0; i < 400; i++) {
+                value = roast_get_bit_number(&bits, usual_widths[(size_t)(i + round) % WIDTHS]);
+                assert_true(bits.at > before && bits.at <= before + 8 * ROAST_BIT_NUMBER_MAX);
+                before = bits.at;
+            }
+            assert_true(value == 0);
+            free(bytes);
+        }
+    }
+}
+
 /* ---- CRC-32C ---- */
 static void test_crc_known_answers(void **state) {
     (void)state;
@@ -107,11 +190,11 @@ static uint32_t slow_crc(const uint8_t *data, size_t len) {
 
 static void test_crc_all_lengths_and_alignments(void **state) {
     (void)state;
-    uint8_t bytes[1000 + 16];
+    uint8_t bytes[1800 + 16];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * i * 31 + 7);
-    for (size_t from = 0; from < 16; from++)
-        for (size_t len = 0; len <= 1000; len++) {
+    for (size_t from = 0; from < 16; from += 1 + from / 2)
+        for (size_t len = 0; len <= 1800; len++) {
             uint32_t expected = slow_crc(bytes + from, len);
             assert_int_equal(expected, roast_crc32c(0, bytes + from, len));
             assert_int_equal(expected, roast_crc32c_portable(0, bytes + from, len));
@@ -338,6 +421,9 @@ int main(void) {
         cmocka_unit_test(test_varint_boundaries),
         cmocka_unit_test(test_varint_that_is_too_long),
         cmocka_unit_test(test_zigzag),
+        cmocka_unit_test(test_bit_numbers),
+        cmocka_unit_test(test_size_of_bit_numbers),
+        cmocka_unit_test(test_any_bits_are_numbers),
         cmocka_unit_test(test_crc_known_answers),
         cmocka_unit_test(test_crc_all_lengths_and_alignments),
         cmocka_unit_test(test_crc_in_pieces),

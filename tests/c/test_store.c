@@ -536,8 +536,9 @@ static void test_plain_sqlite(void **state) {
     roast_run_free(run);
 }
 
-/* What a version has in its file is fixed once and for all: a change of a table or a view needs a
- * new ROAST_STORE_VERSION, and a reader for the old one. */
+/* What a version has in its file is fixed once it is released: a change of a table or a view then needs
+ * a new ROAST_STORE_VERSION and a reader for the old one. Before, it needs a new number here, and
+ * `test_store --make` for the measurement below. */
 static void test_schema_is_pinned(void **state) {
     (void)state;
     uint32_t crc = 0;
@@ -548,7 +549,51 @@ static void test_schema_is_pinned(void **state) {
     assert_int_equal(UINT32_C(0xd1e66453), crc);
 }
 
-int main(void) {
+/* ---- measurements of every version ---- */
+
+#define OLD "tests/data/measurement_v1"
+
+static void test_old_measurement(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run;
+    roast_chunk chunk;
+    assert_ok(roast_store_load(OLD, &run, &err), err);
+    assert_str("Proc", roast_run_processor(run));
+    assert_str("knöten", roast_run_meta(run, str("host")));
+    assert_int_equal(3, roast_run_span_count(run));
+    const roast_chunklog *log = roast_run_chunks_view(run);
+    assert_int_equal(5, roast_chunklog_count(log));
+    assert_ok(roast_chunklog_get(log, 2, &chunk, &err), err);
+    assert_str("ValueError", chunk.error_type);
+    assert_int_equal(6, chunk.n_sections);
+    assert_int_equal(3, chunk.n_reads);
+    assert_int_equal(12, chunk.n_customs);
+    assert_int_equal(4, roast_chunklog_count(roast_run_sections_view(run)));
+    const roast_series *series = roast_run_series_view(run);
+    assert_int_equal(40, roast_series_tick_count(series));
+    assert_int_equal(5, roast_series_worker_count(series));
+    assert_int_equal(133, roast_series_sample_count(series));
+    assert_int_equal(3, roast_series_tick_count(roast_run_counts_view(run)));
+    assert_int_equal(5, roast_attempts_count(roast_run_attempts_view(run)));
+    roast_run_free(run);
+}
+
+/* Writes the one above; needed once a version. */
+static int make_old_measurement(void) {
+    static const char text[] = "{}\n";
+    const roast_store_file files[] = {{"metrics.json", text, 3}, {"config.json", text, 3}};
+    const roast_store_options options = {
+        .path = OLD, .overwrite = true, .files = files, .n_files = 2};
+    roast_run *run = rich_run();
+    roast_status status = roast_store_save(run, &options, NULL);
+    roast_run_free(run);
+    return status == ROAST_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "--make") == 0)
+        return make_old_measurement();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(test_empty),           TEST(test_everything),
@@ -560,6 +605,7 @@ int main(void) {
         TEST(test_allocations),     TEST(test_allocations_of_walks),
         TEST(test_queries),         TEST(test_views),
         TEST(test_plain_sqlite),    TEST(test_schema_is_pinned),
+        TEST(test_old_measurement),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -315,11 +315,11 @@ static void test_steps(void **state) {
     assert_ok(roast_series_worker(series, str("w"), &worker, &err), err);
     for (int t = 0; t < 3; t++)
         assert_ok(roast_series_tick(series, (roast_utc){t}, 1, &err), err);
-    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 1, 0, steps, 0, &err));
-    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 0, 3, steps, 0, &err));
-    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 0, 0, steps, 1 << 14, &err));
-    assert_ok(roast_series_append_steps(series, 0, 1, steps, 2, &err), err);
-    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 0, 1, steps, 0, &err));
+    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 1, 0, 0, steps, 0, &err));
+    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 0, 3, 0, steps, 0, &err));
+    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 0, 0, 0, steps, 1 << 14, &err));
+    assert_ok(roast_series_append_steps(series, 0, 1, 0, steps, 2, &err), err);
+    assert_status(ROAST_EINVAL, roast_series_append_steps(series, 0, 1, 0, steps, 0, &err));
     roast_series_cursor cursor;
     roast_sample row;
     roast_series_cursor_init(&cursor, series, 0);
@@ -329,6 +329,10 @@ static void test_steps(void **state) {
     assert_true(isnan(row.value[1]));
     assert_near(7, row.value[2]);
     assert_false(roast_series_cursor_next(&cursor, &row));
+    /* What comes back is told, also by one who does not call it a change. */
+    assert_ok(roast_series_append_steps(series, 0, 2, 0, steps, 0, &err), err);
+    assert_true(roast_series_cursor_next(&cursor, &row));
+    assert_near(-0x1p63, row.value[1]);
     roast_series_free(series);
 }
 

@@ -131,6 +131,13 @@ def cluster(workers):
         yield client
 
 
+@pytest.fixture(scope="module")
+def client():
+    """One of our own: tasks of a run that raised may outlive it, and others would see them."""
+    with cluster(2) as made:
+        yield made
+
+
 def collect(target, executor, fileset, instance, **options):
     options.setdefault("worker_tracking_interval", 0.1)
     runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400)

@@ -328,6 +328,7 @@ TABLES = {
     "raw_section_metrics": "test_raw_records",
     "raw_span_metrics": "test_raw_records",
     "chunk_info": "test_chunk_info",
+    "budget": "test_budget",
     "per_dataset": "test_per_dataset",
     "sections": "test_sections",
     "file_metadata": "test_files",
@@ -429,6 +430,17 @@ def test_the_run_is_what_the_test_says(measured):
     assert len(measured.tracking["worker_counts"]) > 5
     with uproot.open({measured.files()[0][0]: "Events"}) as tree:
         assert len(tree.keys()) >= 200
+
+
+def test_budget(measured):
+    budget = measured.metrics["budget"]
+    assert set(budget["parts"]) == {
+        "before_process", "read", "compute_cpu", "compute_offcpu", "after_process", "reduction",
+        "other_tasks", "worker_overhead", "lost", "idle_ramp_up", "idle_starved", "idle_between",
+        "idle_tail", "unaccounted"}
+    available = budget["available_core_seconds"]
+    assert available == pytest.approx(2 * measured.metrics["wall_time"], rel=0.01)
+    assert sum(budget["parts"].values()) == pytest.approx(available)
 
 
 def test_per_dataset(measured):

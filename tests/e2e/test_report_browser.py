@@ -13,9 +13,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
+from coffea import processor  # noqa: E402
+from coffea.nanoevents import NanoAODSchema  # noqa: E402
 from chromium import Chromium, find_chromium  # noqa: E402
 from report_samples import HOSTILE, large, usual  # noqa: E402
 
+from roastcoffea import MetricsCollector, track_metrics, track_time  # noqa: E402
 from roastcoffea.report import save_report, summary_html  # noqa: E402
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium: apt-get install chromium")
@@ -219,6 +222,36 @@ def test_names_are_texts(tmp_path):
         for chart, (pixels, colors) in browser.evaluate(PAINTED).items():
             assert pixels > 1000, chart
         assert browser.evaluate("window.attacks") == []
+        assert_quiet(browser, path)
+
+
+class Analysis(processor.ProcessorABC):
+    @track_metrics
+    def process(self, events):
+        with track_time(self, "jets"):
+            return {"jets": len(events.Jet[events.Jet.pt > 30])}
+
+    def postprocess(self, accumulator):
+        return accumulator
+
+
+def test_a_real_run(client, fileset, tmp_path):
+    runner = processor.Runner(processor.DaskExecutor(client=client, status=False), schema=NanoAODSchema, chunksize=300)
+    with MetricsCollector(client, worker_tracking_interval=0.1) as collector:
+        runner(fileset, processor_instance=Analysis())
+    path = collector.save_report(tmp_path / "real.html")
+    assert "Factor to 200 Gbps" in collector._repr_html_()
+    with Chromium() as browser:
+        open_report(browser, path)
+        painted = browser.evaluate(PAINTED)
+        assert set(painted) == set(CHARTS)
+        assert all(pixels > 1000 for pixels, _ in painted.values()), painted
+        assert browser.evaluate("document.querySelector('h1').textContent") == "Analysis"
+        rows = "[...document.querySelectorAll('#table-dataset tbody tr')].map((row) => row.cells[0].textContent)"
+        assert sorted(browser.evaluate(rows)) == ["data", "ttbar", "wjets"]
+        assert browser.evaluate("document.querySelectorAll('#table-section tbody tr').length") == 1
+        assert browser.evaluate("document.getElementById('budget') !== null")
+        picture(browser, "real", 1280)
         assert_quiet(browser, path)
 
 

@@ -27,6 +27,7 @@ PUBLIC_HEADERS = {
     "legacy.h": "store",
     "metrics.h": "metrics",
     "budget.h": "analyse",
+    "diagnose.h": "analyse",
     "failures.h": "analyse",
     "bins.h": "metrics",
     "timeline.h": "metrics",

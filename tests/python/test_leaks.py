@@ -192,7 +192,7 @@ def test_every_public_name_has_its_leak_test():
     text = "".join(
         (folder / name).read_text(encoding="utf-8")
         for name in ("test_leaks.py", "test_attempts.py", "test_legacy.py", "test_series.py", "test_run.py", "test_aggregation.py",
-                     "test_plot_data.py", "test_report_data.py", "test_reporter.py")
+                     "test_measurements.py", "test_plot_data.py", "test_report_data.py", "test_reporter.py")
     )
     made_by_others = {"ChunkRecord", "ColumnReader", "CurrentChunk"}
     for name in vars(_core):

@@ -186,10 +186,14 @@ def test_many_chunks_are_counted_in_cells():
 
 
 def test_throughput_adds_up_to_the_bytes():
-    (data,) = columns_with(models_of(report_html(usual(40))), "rate")
+    models = models_of(report_html(usual(40)))
+    (data,) = columns_with(models, "rate")
+    (unit,) = (found[1] for title in models["Title"]
+               if (found := re.match("Data read, ([GMk]?)bps", title.get("text", ""))))
+    steps = {"G": 1e9, "M": 1e6, "k": 1e3, "": 1}[unit]
     seconds = (numbers(data["end"]) - numbers(data["t"])) / 1000
     total = sum(chunk(i)["bytes_read"] for i in range(40))
-    assert np.isclose((numbers(data["rate"]) * 1e9 / 8 * seconds).sum(), total)
+    assert np.isclose((numbers(data["rate"]) * steps / 8 * seconds).sum(), total)
 
 
 def test_outliers_are_named():

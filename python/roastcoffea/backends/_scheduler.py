@@ -21,8 +21,8 @@ _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
 
 
 class SchedulerPost(SchedulerPlugin):
-    """Samples the workers, notes who comes and goes, follows the tasks, and keeps the messages of one
-    topic."""
+    """Samples the workers, notes who comes and goes, follows the tasks, and keeps the messages of
+    one topic."""
 
     def __init__(self, name: str, topic: str, client: str, message_limit: int) -> None:
         self.name = name
@@ -266,8 +266,8 @@ class SchedulerPost(SchedulerPlugin):
 
 
 class _RaisedTap:
-    """Hears of a task that raised before the scheduler decides to try it again, and then says no more
-    of it. One for all collectors of a scheduler."""
+    """Hears of a task that raised before the scheduler decides to try it again, and then says no
+    more of it. One for all collectors of a scheduler."""
 
     OP = "task-erred"
 

@@ -32,9 +32,9 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     """Collects what the workers of a Dask cluster did.
 
     While something is collected, the scheduler has a plugin of ours, which samples the workers,
-    notes who comes and goes, follows the tasks, and keeps the records that travel beside the output.
-    The last of `stop_tracking`, `close_channel` and `get_span_metrics` removes it. Where the scheduler lacks
-    this package the same is done from the client, and `notes` says so.
+    notes who comes and goes, follows the tasks, and keeps the records that travel beside the
+    output. The last of `stop_tracking`, `close_channel` and `get_span_metrics` removes it. Where
+    the scheduler lacks this package the same is done from the client, and `notes` says so.
     """
 
     def __init__(self, client: Any = None) -> None:
@@ -64,8 +64,8 @@ class DaskMetricsBackend(AbstractMetricsBackend):
 
     @property
     def attempts(self) -> Attempts | None:
-        """Every try of every task, as the scheduler saw it. There with the end of `stop_tracking`, or of
-        `close_channel` where the workers are not tracked; None where nobody watched."""
+        """Every try of every task, as the scheduler saw it. There with the end of `stop_tracking`, or
+        of `close_channel` where the workers are not tracked; None where nobody watched."""
         return self._attempts
 
     @property

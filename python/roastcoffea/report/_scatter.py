@@ -149,10 +149,11 @@ def _outliers(plot: Plot, source: Source, found: _core._Outliers, x: Any, y: Any
 
 def _labels(plot: Plot, x: Any, y: Any, index: Any, names: list[str]) -> None:
     """Names of those that are farthest, as long as there is room for them."""
-    width, height = float(np.nanmax(x)) or 1.0, float(np.nanmax(y)) or 1.0
+    left = float(np.nanmin(x))
+    width, height = float(np.nanmax(x)) - left or 1.0, float(np.nanmax(y)) or 1.0
     placed: list[tuple[float, float]] = []
     for chunk, name in zip(index, names):
-        here = float(x[chunk]) / width, float(y[chunk]) / height
+        here = (float(x[chunk]) - left) / width, float(y[chunk]) / height
         if len(placed) == MOST_LABELS or any(
             abs(here[0] - at[0]) < 0.3 and abs(here[1] - at[1]) < 0.05 for at in placed
         ):

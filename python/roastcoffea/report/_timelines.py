@@ -230,16 +230,13 @@ def _throughput(source: Source, frame: _Frame) -> Chart | None:
     data = _spread(source)
     if data is None:
         return None
-    plot = time_chart(
-        HEIGHT,
-        "Data read, Gbps (the bytes of a chunk spread evenly over its time)",
-        frame.span,
-        frame.cursor,
-        frame.border,
-    )
+    bits = array(data["rates"]) * 8
+    scale = scale_of(float(bits.max()), "bps")
+    title = f"Data read, {scale.unit} (the bytes of a chunk spread evenly over its time)"
+    plot = time_chart(HEIGHT, title, frame.span, frame.cursor, frame.border)
     edges = times(data["edges"], data["start"] - frame.start)
     values = models.ColumnDataSource(
-        {"t": edges[:-1], "end": edges[1:], "rate": array(data["rates"]) * 8 / 1e9}
+        {"t": edges[:-1], "end": edges[1:], "rate": bits / scale.divisor}
     )
     bars = plot.quad(
         "t",
@@ -252,7 +249,7 @@ def _throughput(source: Source, frame: _Frame) -> Chart | None:
         fill_alpha=0.75,
         line_width=0.5,
     )
-    hover(plot, [bars], [CLOCK, ("data rate", "@rate{0.000} Gbps")], line=True)
+    hover(plot, [bars], [CLOCK, ("data rate", f"@rate{{0.00}} {scale.unit}")], line=True)
     plot.y_range.start = 0
     return Chart("throughput", plot)
 

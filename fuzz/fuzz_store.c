@@ -1,0 +1,314 @@
+/* The loader of measurements. A whole file would be a large input of which almost nothing matters, so
+ * an input is one of two things, told by its first byte:
+ *
+ *   0  changes to a measurement that is made at the start: page, place in it (two bytes each, low one
+ *      first) and the new byte, as many as there are
+ *   1  a piece of a worker series, as the table `series` holds them
+ *
+ * Each is tried as it is and with its checksums put right. */
+#include <fcntl.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "fuzz.h"
+#include "roast/store.h"
+#include "store/series_pack.h"
+
+enum { PAGE = 4096, CHECKSUM = 4, CHANGE = 5, WORKERS = 3, TICKS = 20 };
+
+static char folder[64], place[96], path[128];
+static uint8_t *whole; /* the bytes of run.sqlite */
+static size_t pages;
+
+/* ---- the measurement ---- */
+
+static roast_status fill_chunks(roast_chunklog *log) {
+    static const roast_section sections[] = {{{"select", 6}, ROAST_SECTION_TIME, -1, 1, 5, 7, 0},
+                                             {{"rss", 3}, ROAST_SECTION_MEMORY, 0, 2, 6, -1, 9}};
+    static const roast_read reads[] = {{{"Jet_pt", 6}, 1, 2, -1, 3}};
+    static const roast_str branches[] = {{"Jet_pt", 6}, {"Jet_eta", 7}};
+    static const roast_custom customs[] = {
+        {{"n", 1}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_INT, 5, 0, {NULL, 0}},
+        {{"t", 1}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_TEXT, 0, 0, {"text", 4}}};
+    static const roast_branch_size sizes[] = {{{"Jet_pt", 6}, 10, 30}, {{"Jet_eta", 7}, -1, 5}};
+    const roast_file file = {.name = roast_str_of("a.root"),
+                             .total_branches = 2,
+                             .tree_bytes = 100,
+                             .tree_uncompressed_bytes = -1,
+                             .n_branches = 2,
+                             .branches = sizes};
+    for (uint64_t i = 0; i < 40; i++) {
+        roast_chunk chunk = {.have = ROAST_CHUNK_HAS(num_events) | ROAST_CHUNK_HAS(duration_ns),
+                             .num_events = (int64_t)i * 100,
+                             .duration_ns = (int64_t)i * 12345,
+                             .token = 7,
+                             .seq = i,
+                             .pid = 5,
+                             .worker = roast_str_of("tcp://10.0.0.1:1"),
+                             .dataset = roast_str_of("ttbar"),
+                             .file = roast_str_of("a.root"),
+                             .task_key = roast_str_of("p-0123456789abcdef0123456789abcdef")};
+        if (i % 2 == 0) {
+            chunk.sections = sections;
+            chunk.n_sections = 2;
+            chunk.reads = reads;
+            chunk.n_reads = 1;
+            chunk.branches = branches;
+            chunk.n_branches = 2;
+            chunk.has_reads = chunk.has_branches = true;
+        }
+        if (i % 10 == 0) {
+            chunk.customs = customs;
+            chunk.n_customs = 2;
+            chunk.error_type = roast_str_of("ValueError");
+        }
+        ROAST_TRY(roast_chunklog_append(log, &chunk, NULL));
+    }
+    return roast_chunklog_add_file(log, &file, NULL);
+}
+
+static roast_status fill_series(roast_series *series, bool rows) {
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        char name[32];
+        uint32_t number;
+        snprintf(name, sizeof name, "tcp://10.0.0.%u:1", w);
+        ROAST_TRY(roast_series_worker(series, roast_str_of(name), &number, NULL));
+        ROAST_TRY(roast_series_event(series, number, ROAST_WORKER_JOINED, (roast_utc){1}, 4, NULL));
+    }
+    for (int t = 0; t < TICKS; t++) {
+        ROAST_TRY(roast_series_tick(series, (roast_utc){t * INT64_C(1000000007)}, WORKERS, NULL));
+        for (uint32_t w = 0; rows && w < WORKERS; w++) {
+            double value[ROAST_COLUMNS];
+            for (int c = 0; c < ROAST_COLUMNS; c++)
+                value[c] = (t + c) % 7 == 0 ? NAN : (w + 1) * 1000.25 * (t / 3) - 300 * c;
+            if (w == 0 || (t + (int)w) % 5 != 0)
+                ROAST_TRY(roast_series_append(series, w, value, NULL));
+        }
+    }
+    return ROAST_OK;
+}
+
+static roast_status fill_attempts(roast_run *run) {
+    roast_attempts *attempts;
+    uint32_t worker;
+    ROAST_TRY(roast_attempts_new(&attempts, NULL));
+    roast_run_take_attempts(run, attempts);
+    ROAST_TRY(roast_attempts_add_worker(attempts, roast_str_of("w"), &worker, NULL));
+    const roast_departure gone = {worker, {5}, true, 1, 0};
+    ROAST_TRY(roast_attempts_add_departure(attempts, &gone, NULL));
+    for (int i = 0; i < 10; i++) {
+        const roast_attempt attempt = {.prefix = roast_str_of("p"),
+                                       .key = roast_str_of("p-7"),
+                                       .worker = worker,
+                                       .outcome = (roast_outcome)(i % ROAST_OUTCOME_COUNT),
+                                       .ready_us = ROAST_NO_TIME,
+                                       .sent_us = i * 1000,
+                                       .start_us = i * 1000 + 1,
+                                       .stop_us = i * 1000 + 2,
+                                       .ended_us = i * 1000 + 3,
+                                       .transfer_us = -1,
+                                       .departure = ROAST_NO_DEPARTURE};
+        ROAST_TRY(roast_attempts_append(attempts, &attempt, NULL));
+    }
+    return ROAST_OK;
+}
+
+static roast_status fill_run(roast_run *run) {
+    const roast_span_value span = {roast_str_of("execute"), roast_str_of("p"),
+                                   roast_str_of("thread-cpu"), roast_str_of("seconds"), 1.5};
+    roast_chunklog *beside;
+    ROAST_TRY(fill_chunks(roast_run_chunks(run)));
+    ROAST_TRY(fill_series(roast_run_series(run), true));
+    ROAST_TRY(fill_attempts(run));
+    ROAST_TRY(roast_chunklog_new(&beside, NULL));
+    roast_run_take_sections(run, beside);
+    ROAST_TRY(fill_chunks(beside));
+    roast_run_set_clock(run, 1, 2);
+    ROAST_TRY(roast_run_set_meta(run, roast_str_of("host"), roast_str_of("node"), NULL));
+    ROAST_TRY(roast_run_add_note(run, roast_str_of("note"), NULL));
+    return roast_run_add_span(run, &span, NULL);
+}
+
+static int remove_one(const char *name, const struct stat *info, int type, struct FTW *walk) {
+    (void)info, (void)type, (void)walk;
+    return remove(name);
+}
+
+static void clean_up(void) {
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(whole);
+}
+
+static void read_whole(void) {
+    FILE *file = fopen(path, "rb");
+    fuzz_require(file != NULL && fseek(file, 0, SEEK_END) == 0, "the measurement is there");
+    pages = (size_t)ftell(file) / PAGE;
+    whole = malloc(pages * PAGE);
+    rewind(file);
+    fuzz_require(whole != NULL && fread(whole, PAGE, pages, file) == pages, "it can be read");
+    fclose(file);
+}
+
+/* Once a process. */
+static void make_measurement(void) {
+    const roast_store_options options = {.path = place};
+    roast_run *run;
+    snprintf(folder, sizeof folder, "%s/roast-fuzz-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    fuzz_require(mkdtemp(folder) != NULL, "there is a place to write to");
+    snprintf(place, sizeof place, "%s/run", folder);
+    snprintf(path, sizeof path, "%s/run.sqlite", place);
+    fuzz_require(roast_run_new(&run, NULL) == ROAST_OK && fill_run(run) == ROAST_OK,
+                 "a run is made");
+    fuzz_require(roast_store_save(run, &options, NULL) == ROAST_OK, "it is saved");
+    roast_run_free(run);
+    read_whole();
+    atexit(clean_up);
+}
+
+/* ---- changes to it ---- */
+
+static bool load(void) {
+    roast_error err;
+    roast_run *run;
+    roast_error_reset(&err);
+    roast_status status = roast_store_load(place, &run, &err);
+    if (status != ROAST_OK) {
+        fuzz_require(err.status == status && err.message[0] != '\0', "a failure says why");
+        return false;
+    }
+    roast_run_free(run);
+    return true;
+}
+
+static void seal(uint8_t *page, uint64_t number) {
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    uint32_t crc = roast_crc32c(roast_crc32c(0, bytes, 8), page, PAGE - CHECKSUM);
+    for (int i = 0; i < CHECKSUM; i++)
+        page[PAGE - CHECKSUM + i] = (uint8_t)(crc >> 8 * i);
+}
+
+typedef enum change_mode { AS_GIVEN, SEALED, UNDONE } change_mode;
+
+static void write_page(int fd, size_t number, const uint8_t *page) {
+    fuzz_require(pwrite(fd, page, PAGE, (off_t)(number * PAGE)) == PAGE, "a page is written");
+}
+
+/* Writes the pages that the input names, with all its changes to them, or as they were. */
+static void change(const uint8_t *data, size_t size, change_mode mode) {
+    int fd = open(path, O_WRONLY);
+    fuzz_require(fd >= 0, "the measurement is there");
+    for (size_t at = 0; at + CHANGE <= size; at += CHANGE) {
+        size_t number = ((size_t)data[at] | (size_t)data[at + 1] << 8) % pages;
+        uint8_t page[PAGE];
+        memcpy(page, whole + number * PAGE, PAGE);
+        for (size_t other = 0; mode != UNDONE && other + CHANGE <= size; other += CHANGE)
+            if (((size_t)data[other] | (size_t)data[other + 1] << 8) % pages == number)
+                page[((size_t)data[other + 2] | (size_t)data[other + 3] << 8) % PAGE] =
+                    data[other + 4];
+        if (mode == SEALED)
+            seal(page, number + 1);
+        write_page(fd, number, page);
+    }
+    close(fd);
+}
+
+static bool try_changes(const uint8_t *data, size_t size) {
+    enum { MOST = 100 * CHANGE };
+    if (size > MOST)
+        size = MOST;
+    change(data, size, AS_GIVEN);
+    bool good = load();
+    change(data, size, SEALED);
+    load();
+    change(data, size, UNDONE);
+    return good;
+}
+
+/* ---- pieces of a series ---- */
+
+static bool unpack(const uint8_t *data, size_t size) {
+    roast_series *series;
+    roast_pack pack = {0};
+    uint64_t samples;
+    roast_status status;
+    if (roast_series_new(&series, NULL) != ROAST_OK)
+        return false;
+    const char *fault = "no memory";
+    if (fill_series(series, false) == ROAST_OK)
+        fault = roast_unpack_piece(&pack, data, size, series, 0, TICKS, &samples, &status);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        roast_series_cursor cursor;
+        roast_sample sample;
+        roast_series_cursor_init(&cursor, series, w);
+        while (roast_series_cursor_next(&cursor, &sample))
+            continue;
+    }
+    roast_pack_reset(&pack);
+    roast_series_free(series);
+    return fault == NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (whole == NULL)
+        make_measurement();
+    if (size > 0 && data[0] == 1)
+        return fuzz_run(data + 1, size - 1, unpack);
+    if (size > 0 && data[0] == 0 && try_changes(data + 1, size - 1))
+        fuzz_accepted++;
+    return 0;
+}
+
+/* ---- seeds ---- */
+
+static bool save_changes(const char *to, const char *name, const uint8_t (*changes)[CHANGE],
+                         size_t count) {
+    uint8_t bytes[1 + 16 * CHANGE] = {0};
+    memcpy(bytes + 1, changes, count * CHANGE);
+    return fuzz_save(to, name, bytes, 1 + count * CHANGE);
+}
+
+static bool save_piece(const char *to, const char *name) {
+    roast_series *series = NULL;
+    roast_pack_source sources[WORKERS] = {{.waiting = false}};
+    roast_pack pack = {0};
+    roast_buffer out = {0};
+    uint64_t samples;
+    uint8_t kind = 1;
+    bool made = roast_series_new(&series, NULL) == ROAST_OK &&
+                fill_series(series, true) == ROAST_OK &&
+                roast_buffer_append(&out, &kind, 1) == ROAST_OK;
+    for (uint32_t w = 0; made && w < WORKERS; w++)
+        roast_series_cursor_init(&sources[w].cursor, series, w);
+    roast_buffer piece = {0};
+    made = made &&
+           roast_pack_piece(&pack, series, sources, NULL, WORKERS, 0, TICKS, &piece, &samples) ==
+               ROAST_OK &&
+           roast_buffer_append(&out, piece.data, piece.len) == ROAST_OK &&
+           fuzz_save(to, name, out.data, out.len);
+    roast_buffer_reset(&piece);
+    roast_buffer_reset(&out);
+    roast_pack_reset(&pack);
+    roast_series_free(series);
+    return made;
+}
+
+bool fuzz_make_corpus(const char *to) {
+    /* The kind of the first page, a length of many gigabytes, a cell beyond its page. */
+    static const uint8_t bad[][CHANGE] = {
+        {0, 0, 100, 0, 2}, {5, 0, 40, 0, 0xff}, {9, 0, 8, 0, 0xff}};
+    static const uint8_t lengths[][CHANGE] = {{16, 0, 0x80, 0x0f, 0xff},
+                                              {16, 0, 0x81, 0x0f, 0xff},
+                                              {16, 0, 0x82, 0x0f, 0xff},
+                                              {16, 0, 0x83, 0x0f, 0xff},
+                                              {16, 0, 0x84, 0x0f, 0x7f}};
+    return save_changes(to, "v1-unchanged", bad, 0) && save_changes(to, "bad-cells", bad, 3) &&
+           save_changes(to, "bad-length", lengths, 5) && save_piece(to, "v1-piece");
+}

@@ -1,0 +1,130 @@
+/* The diagnosis: gathers what is known, asks the rules, and weighs what they say. */
+#include <math.h>
+
+#include "analyse/diagnose_internal.h"
+
+/* ---- for the rules ---- */
+
+double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part) {
+    double seconds = d->budget != NULL ? roast_budget_total(d->budget)->parts[part] : 0;
+    return seconds > 0 ? seconds : 0;
+}
+
+double roast_diagnosis_metric(const roast_diagnosis *d, const char *key) {
+    return roast_value_number(roast_metrics_get(d->metrics, key));
+}
+
+bool roast_diagnosis_matters(const roast_diagnosis *d, double saving) {
+    return saving > 0 && saving >= roast_limit.least_saving * d->available;
+}
+
+void roast_verdict_init(roast_verdict *verdict, roast_finding_kind kind, double saving,
+                        double confidence) {
+    verdict->kind = kind;
+    verdict->saving = saving > 0 ? saving : 0;
+    verdict->confidence = confidence;
+    verdict->least = ROAST_SEVERITY_note;
+    verdict->most = ROAST_SEVERITY_critical;
+    verdict->title.len = verdict->evidence.len = verdict->advice.len = 0;
+    verdict->title.text[0] = verdict->evidence.text[0] = verdict->advice.text[0] = '\0';
+}
+
+static roast_severity severity_of(const roast_diagnosis *d, const roast_verdict *verdict) {
+    double share = d->available > 0 ? verdict->saving / d->available : 0;
+    double seconds = d->threads > 0 ? verdict->saving / d->threads : verdict->saving;
+    roast_severity severity = share >= roast_limit.critical_share  ? ROAST_SEVERITY_critical
+                              : share >= roast_limit.warning_share ? ROAST_SEVERITY_warning
+                                                                   : ROAST_SEVERITY_note;
+    if (seconds < roast_limit.noticed_seconds)
+        severity = ROAST_SEVERITY_note;
+    if (verdict->confidence < roast_limit.sure && severity > ROAST_SEVERITY_warning)
+        severity = ROAST_SEVERITY_warning;
+    if (severity < verdict->least)
+        severity = verdict->least;
+    return severity > verdict->most ? verdict->most : severity;
+}
+
+roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict) {
+    /* Nobody can save more than there was. */
+    if (verdict->saving > d->available)
+        verdict->saving = d->available;
+    const roast_finding finding = {
+        .kind = verdict->kind,
+        .severity = severity_of(d, verdict),
+        .title = {verdict->title.text, verdict->title.len},
+        .evidence = {verdict->evidence.text, verdict->evidence.len},
+        .advice = {verdict->advice.text, verdict->advice.len},
+        .saving_core_seconds = verdict->saving,
+        .confidence = verdict->confidence,
+    };
+    d->made[verdict->kind] = true;
+    return roast_findings_add(d->findings, &finding, NULL);
+}
+
+/* ---- all ---- */
+
+/* What the whole run was: how long, how many threads, where the chunks lie in it. */
+static void measure_run(roast_diagnosis *d) {
+    const roast_facts *facts = &d->facts;
+    roast_run_clock clock = roast_run_get_clock(d->run);
+    d->wall = clock.have && clock.end > clock.start ? clock.end - clock.start : NAN;
+    d->available = d->budget != NULL ? roast_budget_total(d->budget)->available : facts->cost;
+    d->threads = d->budget != NULL && d->wall > 0 ? d->available / d->wall : NAN;
+    d->span = facts->count > 0 ? facts->last_end : 0;
+    d->after = NAN;
+    if (facts->count > 0 && d->wall > 0) {
+        double after = clock.end - facts->origin - facts->last_end;
+        d->after = after > 0 && after < d->wall ? after : NAN;
+    }
+}
+
+static roast_status ask_rules(roast_diagnosis *d) {
+    ROAST_TRY(roast_rules_stragglers(d));
+    ROAST_TRY(roast_rules_sizes(d));
+    ROAST_TRY(roast_rules_balance(d));
+    ROAST_TRY(roast_rules_threads(d));
+    ROAST_TRY(roast_rules_reading(d));
+    ROAST_TRY(roast_rules_sections(d));
+    ROAST_TRY(roast_rules_results(d));
+    ROAST_TRY(roast_rules_memory(d));
+    ROAST_TRY(roast_rules_losses(d));
+    return roast_rules_measurement(d);
+}
+
+roast_status roast_diagnose(const roast_run *run, const roast_metrics *metrics,
+                            const roast_budget *budget, roast_findings **out, roast_error *err) {
+    roast_diagnosis d = {.run = run, .metrics = metrics, .budget = budget};
+    roast_status status = roast_findings_new(&d.findings, err);
+    if (status != ROAST_OK)
+        return status;
+    status = roast_facts_gather(run, &d.facts);
+    if (status == ROAST_OK) {
+        measure_run(&d);
+        status = ask_rules(&d);
+    }
+    roast_facts_reset(&d.facts);
+    if (status != ROAST_OK) {
+        roast_findings_free(d.findings);
+        return roast_error_set(err, status, "diagnosis", -1, "the run cannot be diagnosed: %s",
+                               roast_status_text(status));
+    }
+    roast_findings_set_current(d.findings, true);
+    *out = d.findings;
+    return ROAST_OK;
+}
+
+roast_status roast_diagnose_run(const roast_run *run, const roast_metrics *metrics,
+                                roast_findings **out, roast_error *err) {
+    roast_metrics *own = NULL;
+    roast_budget *budget = NULL;
+    roast_status status = roast_budget_compute(run, &budget, err);
+    if (status == ROAST_ENOTFOUND)
+        status = ROAST_OK;
+    if (status == ROAST_OK && metrics == NULL)
+        status = roast_metrics_compute(run, &own, err);
+    if (status == ROAST_OK)
+        status = roast_diagnose(run, metrics != NULL ? metrics : own, budget, out, err);
+    roast_metrics_free(own);
+    roast_budget_free(budget);
+    return status;
+}

@@ -1,0 +1,251 @@
+/* How the work was spread: the tail, and how many workers there were; threads that hold each other up. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyse/diagnose_internal.h"
+
+/* ---- the tail ---- */
+
+static roast_status long_tail(roast_diagnosis *d) {
+    double idle =
+        roast_diagnosis_part(d, ROAST_PART_idle_tail) - (d->after > 0 ? d->after * d->threads : 0);
+    double usual = d->threads * d->facts.median_cost / 2, saving = idle - usual;
+    if (idle < roast_limit.tail_share * d->available || !roast_diagnosis_matters(d, saving))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_long_tail, saving, 0.7);
+    roast_say(&v.title, "At the end %s of core time were idle", roast_say_time(idle));
+    roast_say(&v.evidence,
+              "From the start of the last chunk to the end of the chunks, %s of all core time was "
+              "idle; a tail of half a chunk a thread would be %s.",
+              roast_say_percent(idle / d->available), roast_say_time(usual));
+    roast_say(&v.advice,
+              "List the files with the longest chunks first, make chunks smaller, or let workers "
+              "go as soon as nothing is queued (adaptive scaling); %s would be saved.",
+              roast_say_time(saving));
+    return roast_diagnosis_add(d, &v);
+}
+
+/* ---- workers ---- */
+
+static bool has_straggler(const roast_diagnosis *d) {
+    return d->made[ROAST_FINDING_straggler_worker] || d->made[ROAST_FINDING_straggler_host] ||
+           d->made[ROAST_FINDING_straggler_file];
+}
+
+static roast_status starved(roast_diagnosis *d) {
+    double paid = d->threads * d->span, busy = d->facts.cost / paid;
+    double each = (double)d->facts.count / d->threads;
+    double needed = fmax(1, ceil(d->facts.cost / d->span));
+    double saving = (d->threads - needed) * d->span;
+    if (!(busy < roast_limit.starved_share) || !(each < roast_limit.starved_chunks) ||
+        !roast_diagnosis_matters(d, saving))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_too_many_workers, saving, 0.8);
+    roast_say(&v.title, "Too many workers: there were %s chunks for %s threads",
+              roast_say_count((double)d->facts.count), roast_say_count(d->threads));
+    roast_say(&v.evidence,
+              "From the first chunk to the last the threads were busy with chunks for %s of the "
+              "time.",
+              roast_say_percent(busy));
+    roast_say(&v.advice,
+              "%s threads → the same wall time, and %s of core time saved; or cut the input "
+              "into smaller chunks.",
+              roast_say_count(needed), roast_say_time(saving));
+    return roast_diagnosis_add(d, &v);
+}
+
+static uint32_t worker_of(const roast_fact *fact) {
+    return fact->worker;
+}
+
+/* How much of process() a worker waited for a core, in the median of the workers. */
+static roast_status median_queue_share(const roast_facts *facts, double *share) {
+    double(*sums)[2] = roast_alloc_zero(((size_t)facts->workers.count + 1) * sizeof *sums);
+    float *shares = roast_alloc(((size_t)facts->workers.count + 1) * sizeof *shares);
+    size_t count = 0;
+    *share = NAN;
+    if (sums == NULL || shares == NULL) {
+        roast_free(sums);
+        roast_free(shares);
+        return ROAST_ENOMEM;
+    }
+    for (size_t i = 0; i < facts->count; i++) {
+        const roast_fact *fact = &facts->facts[i];
+        if (fact->worker == ROAST_NOBODY || isnan(fact->queue))
+            continue;
+        sums[fact->worker][0] += (double)fact->duration;
+        sums[fact->worker][1] += fmin((double)fact->queue, (double)fact->duration);
+    }
+    for (uint32_t i = 0; i < facts->workers.count; i++)
+        if (sums[i][0] > 0)
+            shares[count++] = (float)(sums[i][1] / sums[i][0]);
+    *share = roast_median(shares, count);
+    roast_free(sums);
+    roast_free(shares);
+    return ROAST_OK;
+}
+
+static roast_status crowded(roast_diagnosis *d) {
+    double share;
+    ROAST_TRY(median_queue_share(&d->facts, &share));
+    double saving = d->facts.queue;
+    if (!(share >= roast_limit.queue_share) || d->facts.count < roast_limit.least_chunks ||
+        !roast_diagnosis_matters(d, saving))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_too_many_workers, saving, 0.7);
+    roast_say(&v.title, "More threads than cores: chunks waited %s of process() for a core",
+              roast_say_percent(d->facts.queue / d->facts.timed));
+    roast_say(
+        &v.evidence,
+        "In the median worker the kernel made a thread that could run wait for %s of the time in "
+        "process(); %s in all.",
+        roast_say_percent(share), roast_say_time(d->facts.queue));
+    roast_say(
+        &v.advice,
+        "Start no more threads than the machines have free cores: %s fewer would do the same work "
+        "in the same time; or find what else runs there.",
+        roast_say_percent(d->facts.queue / d->facts.timed));
+    return roast_diagnosis_add(d, &v);
+}
+
+static roast_status too_few(roast_diagnosis *d) {
+    double busy = d->facts.cost / (d->threads * d->span);
+    double each = (double)d->facts.count / d->threads;
+    if (!(busy >= roast_limit.busy_share) || !(each >= roast_limit.many_chunks) ||
+        !(d->wall >= roast_limit.long_run))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_too_few_workers, 0, 0.7);
+    roast_say(&v.title, "More workers would have ended the run sooner");
+    roast_say(&v.evidence,
+              "From the first chunk to the last the %s threads were busy with chunks for %s of "
+              "the time, with %s chunks each.",
+              roast_say_count(d->threads), roast_say_percent(busy), roast_say_count(each));
+    roast_say(&v.advice,
+              "%s threads → predicted wall time %s (now %s), at the same core time, as long as "
+              "storage and network keep up.",
+              roast_say_count(2 * d->threads), roast_say_time(d->wall - d->span / 2),
+              roast_say_time(d->wall));
+    return roast_diagnosis_add(d, &v);
+}
+
+roast_status roast_rules_balance(roast_diagnosis *d) {
+    if (d->facts.count == 0)
+        return ROAST_OK;
+    if (d->budget != NULL && d->span > 0 && d->threads > 0) {
+        bool explained = has_straggler(d) || d->made[ROAST_FINDING_chunks_too_large];
+        if (!explained)
+            ROAST_TRY(starved(d));
+        if (!explained && !d->made[ROAST_FINDING_too_many_workers])
+            ROAST_TRY(long_tail(d));
+        ROAST_TRY(too_few(d));
+    }
+    if (d->facts.has_queue && !d->made[ROAST_FINDING_too_many_workers])
+        ROAST_TRY(crowded(d));
+    return ROAST_OK;
+}
+
+/* ---- Python's lock ---- */
+
+typedef struct stretch {
+    double from, to;
+} stretch;
+
+static int by_start(const void *a, const void *b) {
+    const stretch *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Seconds in which at least one of them ran; they are sorted. */
+static double covered(stretch *stretches, size_t count) {
+    double all = 0, until = -INFINITY;
+    qsort(stretches, count, sizeof *stretches, by_start);
+    for (size_t i = 0; i < count; i++) {
+        double from = fmax(stretches[i].from, until);
+        if (stretches[i].to > from)
+            all += stretches[i].to - from;
+        until = fmax(until, stretches[i].to);
+    }
+    return all;
+}
+
+/* Of the workers that have several threads at work. */
+typedef struct lock_sums {
+    double covered, inside, cpu,
+        off;         /* s: worker time; in process(); on the CPU; neither, nor queued */
+    double switches; /* NaN: not known */
+    uint32_t workers;
+} lock_sums;
+
+static void add_worker(const roast_facts *facts, const roast_fact_order *order, uint32_t worker,
+                       stretch *stretches, lock_sums *sums) {
+    double inside = 0, cpu = 0, queue = 0, switches = 0;
+    size_t count = 0;
+    for (uint32_t at = order->first[worker]; at < order->first[worker + 1]; at++) {
+        const roast_fact *fact = &facts->facts[order->order[at]];
+        if (isnan(fact->cpu))
+            continue;
+        stretches[count++] = (stretch){fact->start, fact->start + (double)fact->duration};
+        inside += (double)fact->duration;
+        cpu += fmin((double)fact->cpu, (double)fact->duration);
+        queue += fact->queue > 0 ? (double)fact->queue : 0;
+        switches += (double)fact->switches;
+    }
+    if (count < roast_limit.group_chunks)
+        return;
+    double once = covered(stretches, count);
+    if (!(once > 0) || inside < roast_limit.gil_threads * once)
+        return;
+    sums->covered += once;
+    sums->inside += inside;
+    sums->cpu += cpu;
+    sums->off += fmax(0, inside - cpu - queue);
+    sums->switches += switches;
+    sums->workers++;
+}
+
+static roast_status sum_locks(const roast_facts *facts, lock_sums *sums) {
+    roast_fact_order order = {0};
+    stretch *stretches = roast_alloc((facts->count + 1) * sizeof *stretches);
+    roast_status status = stretches != NULL
+                              ? roast_facts_order(facts, facts->workers.count, worker_of, &order)
+                              : ROAST_ENOMEM;
+    for (uint32_t i = 0; status == ROAST_OK && i < facts->workers.count; i++)
+        add_worker(facts, &order, i, stretches, sums);
+    roast_fact_order_reset(&order);
+    roast_free(stretches);
+    return status;
+}
+
+roast_status roast_rules_threads(roast_diagnosis *d) {
+    lock_sums sums = {0};
+    double threads = roast_diagnosis_metric(d, "cores_per_worker");
+    if (threads < roast_limit.gil_threads) /* known, and too few */
+        return ROAST_OK;
+    ROAST_TRY(sum_locks(&d->facts, &sums));
+    double cores = sums.cpu / sums.covered, at_once = sums.inside / sums.covered;
+    double share = sums.off / sums.inside, wakes = sums.switches / sums.off;
+    if (sums.workers == 0 || !(cores >= roast_limit.gil_least_cores) ||
+        cores > roast_limit.gil_most_cores || !(share >= roast_limit.gil_share) ||
+        d->facts.rest < roast_limit.gil_share * d->facts.timed || wakes < roast_limit.gil_wakes ||
+        !roast_diagnosis_matters(d, sums.off))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_gil_contention, sums.off, isnan(wakes) ? 0.6 : 0.9);
+    roast_say(&v.title, "Threads of a worker wait for each other: %s at once use %s cores",
+              roast_say_times(at_once), roast_say_times(cores));
+    roast_say(&v.evidence,
+              "In %s workers %s chunks were inside process() at once on average, and kept %s cores "
+              "busy; %s of their time there they neither ran nor waited for a core.",
+              roast_say_count(sums.workers), roast_say_times(at_once), roast_say_times(cores),
+              roast_say_percent(share));
+    roast_say(
+        &v.advice,
+        "threads_per_worker=1 and %s times as many workers (Python's lock lets one thread run "
+        "at a time); %s would be saved.",
+        roast_say_times(threads > 1 ? threads : at_once), roast_say_time(sums.off));
+    return roast_diagnosis_add(d, &v);
+}

@@ -1,0 +1,368 @@
+/* The cluster: memory, what was lost, and what was not measured. */
+#include <math.h>
+#include <stdio.h>
+
+#include "analyse/diagnose_internal.h"
+#include "roast/failures.h"
+
+/* ---- memory ---- */
+
+roast_status roast_lost_to_memory(const roast_diagnosis *d, double *seconds, uint32_t *workers) {
+    const roast_attempts *attempts = roast_run_attempts_view(d->run);
+    roast_lost_workers *lost = NULL;
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    *seconds = 0;
+    *workers = 0;
+    if (attempts == NULL || roast_attempts_departure_count(attempts) == 0)
+        return ROAST_OK;
+    ROAST_TRY(roast_lost_workers_find(d->run, &lost, NULL));
+    for (uint32_t i = 0; i < roast_lost_workers_count(lost); i++) {
+        roast_lost_worker worker = roast_lost_workers_at(lost, i);
+        *workers +=
+            !worker.departure.expected && worker.memory_fraction >= roast_limit.memory_cause;
+    }
+    roast_attempt_cursor_init(&cursor, attempts);
+    while (*workers > 0 && roast_attempt_cursor_next(&cursor, &attempt)) {
+        if (attempt.departure == ROAST_NO_DEPARTURE)
+            continue;
+        roast_lost_worker worker = roast_lost_workers_at(lost, attempt.departure);
+        double wasted = roast_attempt_wasted_seconds(&attempt);
+        if (!worker.departure.expected && worker.memory_fraction >= roast_limit.memory_cause &&
+            wasted > 0)
+            *seconds += wasted;
+    }
+    roast_lost_workers_free(lost);
+    return ROAST_OK;
+}
+
+/* The worker that came nearest to its limit, by its samples and by its chunks. */
+typedef struct fullest {
+    roast_str name;
+    double percent, bytes, limit; /* percent NaN: nobody has a limit */
+    uint32_t paused;              /* workers beyond the threshold of a warning */
+    uint32_t workers;             /* with a limit */
+} fullest;
+
+static double chunk_peak(roast_diagnosis *d, roast_str worker) {
+    uint32_t id;
+    if (!roast_intern_find(&d->facts.workers.names.texts, worker, &id))
+        return NAN;
+    return d->facts.workers.groups[id].rss_peak;
+}
+
+static fullest find_fullest(roast_diagnosis *d) {
+    uint32_t count;
+    const roast_worker_row *rows = roast_metrics_worker_rows(d->metrics, &count);
+    fullest found = {.percent = NAN};
+    for (uint32_t i = 0; i < count; i++) {
+        double limit = roast_value_number(rows[i].memory_limit_bytes);
+        double peak =
+            fmax(roast_value_number(rows[i].peak_memory_bytes), chunk_peak(d, rows[i].name));
+        if (!(limit > 0) || isnan(peak))
+            continue;
+        double percent = fmax(100 * peak / limit, roast_value_number(rows[i].peak_memory_percent));
+        found.workers++;
+        found.paused += percent >= roast_limit.memory_warning;
+        if (!(found.percent >= percent))
+            found = (fullest){rows[i].name, percent, peak, limit, found.paused, found.workers};
+    }
+    return found;
+}
+
+static roast_status pressure(roast_diagnosis *d) {
+    double lost;
+    uint32_t killed;
+    ROAST_TRY(roast_lost_to_memory(d, &lost, &killed));
+    fullest found = find_fullest(d);
+    if (killed == 0 && !(found.percent >= roast_limit.memory_note))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_memory_pressure, lost, 0.9);
+    v.least = killed > 0 || found.percent >= roast_limit.memory_critical ? ROAST_SEVERITY_critical
+              : found.percent >= roast_limit.memory_warning              ? ROAST_SEVERITY_warning
+                                                                         : ROAST_SEVERITY_note;
+    if (killed > 0)
+        roast_say(&v.title, "%u workers left with full memory", (unsigned)killed);
+    else
+        roast_say(&v.title, "Memory reached %s of a worker's limit",
+                  roast_say_percent(found.percent / 100));
+    if (found.percent > 0)
+        roast_say(&v.evidence,
+                  "Worker %s had %s of %s. %u of %u workers came to %s of their limit, where Dask "
+                  "pauses them.",
+                  roast_say_name(found.name), roast_say_bytes(found.bytes),
+                  roast_say_bytes(found.limit), (unsigned)found.paused, (unsigned)found.workers,
+                  roast_say_percent(roast_limit.memory_warning / 100));
+    if (killed > 0)
+        roast_say(&v.evidence, " With those that left, %s of work were lost.",
+                  roast_say_time(lost));
+    if (found.percent > 0) {
+        double events = roast_diagnosis_metric(d, "chunk_events_mean");
+        roast_say(&v.advice, "memory_limit=\"%s\" a worker",
+                  roast_say_bytes(found.bytes / (roast_limit.memory_goal / 100)));
+        if (events > 1 && d->facts.rss_growth.mean > 0)
+            roast_say(&v.advice, ", or chunks of fewer events (now %s on average)",
+                      roast_say_count(events));
+        roast_say(&v.advice, ", or fewer threads a worker.");
+    } else {
+        roast_say(&v.advice, "Give the workers more memory, or make chunks smaller.");
+    }
+    return roast_diagnosis_add(d, &v);
+}
+
+/* What spans and attempts say of the time to disk and back. */
+static double spill_seconds(const roast_run *run) {
+    double seconds = 0;
+    for (uint32_t i = 0; i < roast_run_span_count(run); i++) {
+        roast_span_value span = roast_run_span(run, i);
+        if (roast_str_equal(span.unit, roast_str_of("seconds")) &&
+            (roast_str_equal(span.activity, roast_str_of("disk-read")) ||
+             roast_str_equal(span.activity, roast_str_of("disk-write"))))
+            seconds += fmax(0, span.value);
+    }
+    return seconds;
+}
+
+static roast_status spilling(roast_diagnosis *d) {
+    double peak = roast_diagnosis_metric(d, "peak_spilled_bytes");
+    double workers = roast_diagnosis_metric(d, "workers_spilled");
+    double seconds = spill_seconds(d->run), limit = find_fullest(d).limit;
+    bool much = peak > 0 && peak >= roast_limit.spilled_share * limit;
+    if (!much && !roast_diagnosis_matters(d, seconds))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_spilling, seconds, 0.8);
+    roast_say(&v.title, "Results were spilled to disk");
+    if (peak > 0)
+        roast_say(&v.evidence, "%s workers had up to %s on disk for want of memory.",
+                  roast_say_count(workers), roast_say_bytes(peak));
+    if (seconds > 0)
+        roast_say(&v.evidence, "%sWriting and reading them back took %s.",
+                  v.evidence.len > 0 ? " " : "", roast_say_time(seconds));
+    roast_say(&v.advice, "Return smaller outputs, merge more at a time "
+                         "(DaskExecutor(treereduction=...)), or give the workers more memory.");
+    return roast_diagnosis_add(d, &v);
+}
+
+roast_status roast_rules_memory(roast_diagnosis *d) {
+    ROAST_TRY(pressure(d));
+    return spilling(d);
+}
+
+/* ---- losses ---- */
+
+typedef struct loss {
+    uint64_t raised, lost, recomputed;
+    uint32_t workers; /* that left without being told to */
+    uint32_t pieces;  /* of the input that were never processed */
+    double seconds;
+    roast_str error; /* type of the last one */
+} loss;
+
+static void count_tries(const roast_attempts *attempts, loss *sum) {
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    roast_attempt_cursor_init(&cursor, attempts);
+    while (roast_attempt_cursor_next(&cursor, &attempt)) {
+        if (attempt.kind == ROAST_KIND_foreign)
+            continue;
+        sum->raised += attempt.outcome == ROAST_OUTCOME_raised;
+        sum->lost += attempt.outcome == ROAST_OUTCOME_lost;
+        sum->recomputed += attempt.outcome == ROAST_OUTCOME_recomputed;
+        if (attempt.outcome == ROAST_OUTCOME_raised && attempt.error_type.data != NULL)
+            sum->error = attempt.error_type;
+    }
+    for (uint32_t i = 0; i < roast_attempts_departure_count(attempts); i++)
+        sum->workers += !roast_attempts_departure(attempts, i).expected;
+}
+
+static roast_status find_losses(const roast_diagnosis *d, loss *sum) {
+    const roast_attempts *attempts = roast_run_attempts_view(d->run);
+    roast_failed_pieces *pieces;
+    if (attempts != NULL)
+        count_tries(attempts, sum);
+    else
+        sum->raised = d->facts.failed;
+    sum->seconds =
+        d->budget != NULL ? roast_diagnosis_part(d, ROAST_PART_lost) : d->facts.failed_duration;
+    if (sum->raised == 0)
+        return ROAST_OK;
+    ROAST_TRY(roast_failed_pieces_find(d->run, &pieces, NULL));
+    sum->pieces = roast_failed_pieces_count(pieces);
+    roast_failed_pieces_free(pieces);
+    return ROAST_OK;
+}
+
+static void say_losses(roast_verdict *v, const loss *sum) {
+    roast_say(&v->evidence, "%s tries raised", roast_say_count((double)sum->raised));
+    if (sum->error.data != NULL)
+        roast_say(&v->evidence, " (%s)", roast_say_name(sum->error));
+    roast_say(&v->evidence, ", %s were lost, %s results had to be made again",
+              roast_say_count((double)sum->lost), roast_say_count((double)sum->recomputed));
+    if (sum->workers > 0)
+        roast_say(&v->evidence, "; %u workers left unexpectedly", (unsigned)sum->workers);
+    if (sum->pieces > 0)
+        roast_say(&v->evidence, "; %u pieces of the input were never processed",
+                  (unsigned)sum->pieces);
+    roast_say(&v->evidence, ".");
+}
+
+roast_status roast_rules_losses(roast_diagnosis *d) {
+    loss sum = {0};
+    double by_memory;
+    uint32_t full;
+    ROAST_TRY(find_losses(d, &sum));
+    ROAST_TRY(roast_lost_to_memory(d, &by_memory, &full));
+    /* What memory did is told there. */
+    double seconds = fmax(0, sum.seconds - by_memory);
+    uint32_t workers = sum.workers - full;
+    if (workers == 0 && sum.pieces == 0 &&
+        (seconds < roast_limit.lost_share * d->available || !(seconds > 0)))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_lost_work, seconds, 0.9);
+    v.least = sum.pieces > 0 ? ROAST_SEVERITY_critical
+              : workers > 0  ? ROAST_SEVERITY_warning
+                             : ROAST_SEVERITY_note;
+    if (sum.pieces > 0)
+        roast_say(&v.title, "%u pieces of the input failed and are missing", (unsigned)sum.pieces);
+    else if (workers > 0)
+        roast_say(&v.title, "%u workers were lost, and %s of work", (unsigned)workers,
+                  roast_say_time(seconds));
+    else
+        roast_say(&v.title, "%s of work came to nothing", roast_say_time(seconds));
+    say_losses(&v, &sum);
+    if (sum.pieces > 0)
+        roast_say(&v.advice, "failed_fileset() gives exactly these pieces, to be run again. ");
+    if (workers > 0)
+        roast_say(&v.advice,
+                  "lost_workers says when each left and why it probably did; look into its log.");
+    else
+        roast_say(&v.advice, "attempts lists what was raised; mend it, or skip files that are bad "
+                             "(Runner(skipbadfiles=...)).");
+    return roast_diagnosis_add(d, &v);
+}
+
+/* ---- measuring ---- */
+
+typedef struct doubts {
+    roast_words words;
+    unsigned count;
+    bool serious;
+} doubts;
+
+static void doubt(doubts *all, const char *text) {
+    roast_say(&all->words, "%s%s", all->count > 0 ? "; " : "", text);
+    all->count++;
+}
+
+static void doubt_records(const roast_diagnosis *d, doubts *all) {
+    char text[256];
+    roast_report report = roast_run_get_report(d->run);
+    double dropped = roast_diagnosis_metric(d, "total_dropped_sections");
+    double faults = roast_diagnosis_metric(d, "measurement_faults");
+    double records = (double)(d->facts.count);
+    double missing = report.have_chunks ? (double)report.chunks - records : 0;
+    /* Who does not use the decorator has no records, and knows it. */
+    if (records > 0 && missing > roast_limit.missing_records * (double)report.chunks) {
+        snprintf(text, sizeof text, "%s of %s chunks left no record", roast_say_count(missing),
+                 roast_say_count((double)report.chunks));
+        doubt(all, text);
+        all->serious |= missing > roast_limit.missing_warning * (double)report.chunks;
+    }
+    if (dropped > 0) {
+        snprintf(text, sizeof text, "%s uses of sections were not kept", roast_say_count(dropped));
+        doubt(all, text);
+    }
+    if (faults > 0) {
+        snprintf(text, sizeof text, "%s measurements failed", roast_say_count(faults));
+        doubt(all, text);
+    }
+}
+
+/* The longest time without a heartbeat of any worker, in its samples. */
+static double longest_silence(const roast_series *series) {
+    double longest = 0;
+    for (uint32_t worker = 0; worker < roast_series_worker_count(series); worker++) {
+        roast_series_cursor cursor;
+        roast_sample sample;
+        roast_series_cursor_init(&cursor, series, worker);
+        while (roast_series_cursor_next(&cursor, &sample)) {
+            double silence = (double)sample.when.ns / 1e9 - sample.value[ROAST_COLUMN_last_seen];
+            longest = fmax(longest, silence);
+        }
+    }
+    return longest;
+}
+
+static roast_status longest_gap(const roast_series *series, double *gap, double *usual) {
+    uint64_t ticks = roast_series_tick_count(series);
+    *gap = *usual = NAN;
+    if (ticks < 10)
+        return ROAST_OK;
+    float *steps = roast_alloc((size_t)ticks * sizeof *steps);
+    if (steps == NULL)
+        return ROAST_ENOMEM;
+    for (uint64_t i = 1; i < ticks; i++) {
+        double step = (double)(roast_series_tick_time(series, i).ns -
+                               roast_series_tick_time(series, i - 1).ns) /
+                      1e9;
+        *gap = fmax(*gap, step);
+        steps[i - 1] = (float)step;
+    }
+    *usual = roast_median(steps, (size_t)ticks - 1);
+    roast_free(steps);
+    return ROAST_OK;
+}
+
+static roast_status doubt_series(const roast_diagnosis *d, doubts *all) {
+    const roast_series *series = roast_run_series_view(d->run);
+    char text[256];
+    double gap, usual, silence = longest_silence(series);
+    ROAST_TRY(longest_gap(series, &gap, &usual));
+    if (gap > roast_limit.tick_gap * usual && gap > roast_limit.noticed_seconds) {
+        snprintf(text, sizeof text, "for %s nobody looked at the workers (usually every %s)",
+                 roast_say_time(gap), roast_say_time(usual));
+        doubt(all, text);
+    }
+    if (silence > roast_limit.silence) {
+        snprintf(text, sizeof text, "a worker sent no heartbeat for %s", roast_say_time(silence));
+        doubt(all, text);
+    }
+    return ROAST_OK;
+}
+
+static void doubt_budget(const roast_diagnosis *d, doubts *all) {
+    char text[256];
+    double share = roast_diagnosis_part(d, ROAST_PART_unaccounted) / d->available;
+    if (d->budget == NULL || !(share >= roast_limit.unaccounted_note))
+        return;
+    snprintf(text, sizeof text, "%s of the core time is unaccounted for", roast_say_percent(share));
+    doubt(all, text);
+    all->serious |= share >= roast_limit.unaccounted_warning && d->facts.count > 0;
+}
+
+roast_status roast_rules_measurement(roast_diagnosis *d) {
+    doubts all = {.count = 0};
+    doubt_records(d, &all);
+    ROAST_TRY(doubt_series(d, &all));
+    doubt_budget(d, &all);
+    for (uint32_t i = 0; i < roast_run_note_count(d->run) && i < 3; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s", roast_say_name(roast_run_note(d->run, i)));
+        doubt(&all, text);
+    }
+    if (all.count == 0)
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_measurement, 0, 1);
+    v.least = all.serious ? ROAST_SEVERITY_warning : ROAST_SEVERITY_note;
+    v.most = v.least;
+    roast_say(&v.title, "The measurement itself is not complete");
+    roast_say(&v.evidence, "%s.", all.words.text);
+    roast_say(&v.advice,
+              "Read the other findings with that in mind; the notes of the run say what could "
+              "not be measured, and why.");
+    return roast_diagnosis_add(d, &v);
+}

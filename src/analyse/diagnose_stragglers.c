@@ -1,0 +1,479 @@
+/* Workers, hosts and files that are slower than the others.
+ *
+ * Each chunk is compared with what its dataset's chunks take for as many events; a group is slow if the
+ * median of its chunks is far above that of the other groups: by a factor that matters, and by many times
+ * what chance makes of it. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyse/diagnose_internal.h"
+
+/* From a median absolute deviation to a standard deviation, and to the standard error of a median. */
+#define MAD_TO_SIGMA    1.4826
+#define MEDIAN_TO_ERROR 1.2533
+
+typedef struct comparison {
+    roast_diagnosis *d;
+    float *excess; /* of each chunk: log of its cost over what is expected; NaN: nothing is */
+    float *space;  /* as many */
+} comparison;
+
+/* A group against the others. */
+typedef struct standing {
+    uint32_t group;
+    uint32_t chunks;
+    double middle; /* median of the excess */
+    double factor; /* times as slow as the others */
+} standing;
+
+typedef struct grouping {
+    const roast_fact_table *table;
+    uint32_t (*which)(const roast_fact *);
+    double slow; /* factor from which on it matters */
+    roast_fact_order order;
+    standing *standings; /* of the groups with enough chunks, slowest first */
+    uint32_t count;
+    double scatter;   /* of a chunk within its group */
+    uint32_t flagged; /* the first so many are slow */
+} grouping;
+
+static uint32_t worker_of(const roast_fact *fact) {
+    return fact->worker;
+}
+
+static uint32_t host_of(const roast_fact *fact) {
+    return fact->host;
+}
+
+static uint32_t file_of(const roast_fact *fact) {
+    return fact->file;
+}
+
+/* ---- what is expected ---- */
+
+static double expected_cost(const roast_fact_group *dataset, double events) {
+    double intercept, slope, mean = dataset->cost / (double)dataset->chunks;
+    double spread =
+        dataset->line.mean_x > 0
+            ? sqrt(dataset->line.m2_x / (double)dataset->line.count) / dataset->line.mean_x
+            : 0;
+    /* Chunks that are much alike make no line; a few per cent more events are as much more time. */
+    if (dataset->line.count < 3 || !(events >= 0) || !(dataset->line.mean_x > 0))
+        return mean;
+    if (spread < roast_limit.fit_spread)
+        return mean * fmax(events, 1) / dataset->line.mean_x;
+    if (!roast_line_fit(&dataset->line, &intercept, &slope) || !(slope > 0))
+        return mean;
+    return fmax(intercept, 0) + slope * fmax(events, 1);
+}
+
+static roast_status compare_all(comparison *c) {
+    roast_facts *facts = &c->d->facts;
+    c->excess = roast_alloc((facts->count + 1) * sizeof *c->excess);
+    c->space = roast_alloc((facts->count + 1) * sizeof *c->space);
+    if (c->excess == NULL || c->space == NULL)
+        return ROAST_ENOMEM;
+    for (size_t i = 0; i < facts->count; i++) {
+        const roast_fact *fact = &facts->facts[i];
+        c->excess[i] = NAN;
+        if (fact->dataset == ROAST_NOBODY)
+            continue;
+        double cost = roast_fact_cost(fact);
+        double expected =
+            expected_cost(&facts->datasets.groups[fact->dataset], (double)fact->events);
+        if (cost > 0 && expected > 0)
+            c->excess[i] = (float)log(cost / expected);
+    }
+    return ROAST_OK;
+}
+
+/* ---- groups ---- */
+
+static double group_median(const comparison *c, const grouping *g, uint32_t group,
+                           uint32_t *chunks) {
+    uint32_t count = 0;
+    for (uint32_t at = g->order.first[group]; at < g->order.first[group + 1]; at++) {
+        float excess = c->excess[g->order.order[at]];
+        if (!isnan(excess))
+            c->space[count++] = excess;
+    }
+    *chunks = count;
+    return roast_median(c->space, count);
+}
+
+static int slowest_first(const void *a, const void *b) {
+    const standing *x = a, *y = b;
+    if (x->middle != y->middle)
+        return x->middle < y->middle ? 1 : -1;
+    return (x->group > y->group) - (x->group < y->group);
+}
+
+static roast_status stand(const comparison *c, grouping *g) {
+    const roast_facts *facts = &c->d->facts;
+    ROAST_TRY(roast_facts_order(facts, g->table->count, g->which, &g->order));
+    g->standings = roast_alloc(((size_t)g->table->count + 1) * sizeof *g->standings);
+    if (g->standings == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t group = 0; group < g->table->count; group++) {
+        standing s = {.group = group};
+        s.middle = group_median(c, g, group, &s.chunks);
+        if (s.chunks >= roast_limit.group_chunks)
+            g->standings[g->count++] = s;
+    }
+    if (g->count > 0)
+        qsort(g->standings, g->count, sizeof *g->standings, slowest_first);
+    return ROAST_OK;
+}
+
+/* How far a chunk is from the middle of its own group, in the median. */
+static void find_scatter(const comparison *c, grouping *g) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const standing *s = &g->standings[i];
+        for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++) {
+            float excess = c->excess[g->order.order[at]];
+            if (!isnan(excess))
+                c->space[count++] = (float)fabs((double)excess - s->middle);
+        }
+    }
+    g->scatter = fmax(MAD_TO_SIGMA * roast_median(c->space, count), roast_limit.least_scatter);
+}
+
+/* The middle of all groups but one, which stand in order. */
+static double middle_of_others(const grouping *g, uint32_t place) {
+    uint32_t others = g->count - 1, low = (others - 1) / 2, high = others / 2;
+    low += low >= place;
+    high += high >= place;
+    return (g->standings[low].middle + g->standings[high].middle) / 2;
+}
+
+/* How far the groups are apart from each other anyway; 0 where there are too few to say. */
+static double scatter_of_groups(const comparison *c, const grouping *g) {
+    if (g->count < roast_limit.group_chunks)
+        return 0;
+    double middle = g->standings[g->count / 2].middle;
+    for (uint32_t i = 0; i < g->count; i++)
+        c->space[i] = (float)fabs(g->standings[i].middle - middle);
+    return MAD_TO_SIGMA * roast_median(c->space, g->count);
+}
+
+static void flag_slow(const comparison *c, grouping *g) {
+    if (g->count < 2)
+        return;
+    double between = scatter_of_groups(c, g);
+    find_scatter(c, g);
+    uint32_t most = (uint32_t)(roast_limit.straggler_part * (double)g->count);
+    while (g->flagged < g->count) {
+        standing *s = &g->standings[g->flagged];
+        double above = s->middle - middle_of_others(g, g->flagged);
+        double error = MEDIAN_TO_ERROR * g->scatter / sqrt((double)s->chunks);
+        s->factor = exp(above);
+        if (s->factor < g->slow || above < roast_limit.significance * hypot(error, between))
+            break;
+        g->flagged++;
+    }
+    /* Too many to be exceptions; but one of few is one. */
+    if (g->flagged > 1 && g->flagged > most)
+        g->flagged = 0;
+}
+
+static void grouping_reset(grouping *g) {
+    roast_fact_order_reset(&g->order);
+    roast_free(g->standings);
+}
+
+static double seconds_lost(const comparison *c, const grouping *g, const standing *s) {
+    double lost = 0;
+    for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++)
+        lost += roast_fact_cost(&c->d->facts.facts[g->order.order[at]]) * (1 - 1 / s->factor);
+    return lost;
+}
+
+/* What was found in the slow groups counts as explained: their chunks are as quick as the others. */
+static void excuse(const comparison *c, const grouping *g) {
+    for (uint32_t i = 0; i < g->flagged; i++) {
+        const standing *s = &g->standings[i];
+        for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++)
+            c->excess[g->order.order[at]] -= (float)log(s->factor);
+    }
+}
+
+/* ---- workers and hosts ---- */
+
+/* How much of process() was waiting for a core: in a group, and in all others. NaN: not known. */
+static void queue_shares(const comparison *c, const grouping *g, uint32_t group, double *own,
+                         double *others) {
+    double sums[2][2] = {{0}};
+    for (size_t i = 0; i < c->d->facts.count; i++) {
+        const roast_fact *fact = &c->d->facts.facts[i];
+        double *sum = sums[g->which(fact) == group];
+        if (isnan(fact->queue))
+            continue;
+        sum[0] += (double)fact->duration;
+        sum[1] += (double)fact->queue;
+    }
+    *own = sums[1][0] > 0 ? sums[1][1] / sums[1][0] : NAN;
+    *others = sums[0][0] > 0 ? sums[0][1] / sums[0][0] : NAN;
+}
+
+static roast_status tell_place(const comparison *c, const grouping *g, roast_finding_kind kind,
+                               const char *what) {
+    const standing *worst = &g->standings[0];
+    const char *name = roast_say_name(roast_names_get(&g->table->names, worst->group));
+    double lost = 0, queue, queue_others;
+    for (uint32_t i = 0; i < g->flagged; i++)
+        lost += seconds_lost(c, g, &g->standings[i]);
+    if (!roast_diagnosis_matters(c->d, lost))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, kind, lost, worst->chunks >= 2 * roast_limit.group_chunks ? 0.9 : 0.7);
+    roast_say(&v.title, "%s %s is %s times as slow as the others", what, name,
+              roast_say_times(worst->factor));
+    if (g->flagged > 1)
+        roast_say(&v.title, " (and %u more)", (unsigned)(g->flagged - 1));
+    roast_say(&v.evidence,
+              "Its median chunk takes %s times what chunks of the same dataset and size take "
+              "elsewhere (%u chunks).",
+              roast_say_times(worst->factor), (unsigned)worst->chunks);
+    queue_shares(c, g, worst->group, &queue, &queue_others);
+    bool taken = queue > roast_limit.queue_share && !(queue_others > queue / 2);
+    if (queue >= 0 && queue_others >= 0)
+        roast_say(&v.evidence, " Its threads waited %s of process() for a core, the others %s.",
+                  roast_say_percent(queue), roast_say_percent(queue_others));
+    if (taken)
+        roast_say(&v.advice,
+                  "Something else runs on its cores: look for it there (top), give the worker "
+                  "cores of its own, or leave it out; %s would be saved.",
+                  roast_say_time(lost));
+    else
+        roast_say(&v.advice,
+                  "Look at this %s: slower or throttled CPU, slower storage or network. Without "
+                  "it, or at the pace of the others, %s would be saved.",
+                  kind == ROAST_FINDING_straggler_host ? "machine" : "worker",
+                  roast_say_time(lost));
+    return roast_diagnosis_add(c->d, &v);
+}
+
+/* Whether a worker is slow on files that others were quick on, too, and not because it got slow files.
+ * Without a file in common it must have been slow on more than one. */
+static bool is_slow_anywhere(const comparison *c, const grouping *workers, const grouping *files,
+                             const standing *s) {
+    const roast_facts *facts = &c->d->facts;
+    uint32_t compared = 0, slower = 0, last = ROAST_NOBODY;
+    bool several = false;
+    for (uint32_t at = workers->order.first[s->group]; at < workers->order.first[s->group + 1];
+         at++) {
+        uint32_t index = workers->order.order[at], file = facts->facts[index].file, others = 0;
+        if (file == ROAST_NOBODY || isnan(c->excess[index]))
+            continue;
+        several = several || (last != ROAST_NOBODY && last != file);
+        last = file;
+        /* Some of them are enough: a file may have thousands of chunks. */
+        enum { ENOUGH = 64 };
+        for (uint32_t i = files->order.first[file];
+             i < files->order.first[file + 1] && others < ENOUGH; i++) {
+            uint32_t other = files->order.order[i];
+            if (facts->facts[other].worker != s->group && !isnan(c->excess[other]))
+                c->space[others++] = c->excess[other];
+        }
+        if (others == 0)
+            continue;
+        compared++;
+        slower += (double)c->excess[index] - roast_median(c->space, others) >
+                  log(roast_limit.slow_place) / 2;
+    }
+    return compared > 0 ? slower * 2 > compared : several || last == ROAST_NOBODY;
+}
+
+/* Keeps those that are slow by themselves. */
+static void check_workers(const comparison *c, grouping *workers, const grouping *files) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < workers->flagged; i++) {
+        standing s = workers->standings[i];
+        if (!is_slow_anywhere(c, workers, files, &s))
+            continue;
+        workers->standings[i] = workers->standings[kept];
+        workers->standings[kept++] = s;
+    }
+    workers->flagged = kept;
+}
+
+static roast_status hosts_and_workers(const comparison *c) {
+    roast_facts *facts = &c->d->facts;
+    grouping hosts = {.table = &facts->hosts, .which = host_of, .slow = roast_limit.slow_place};
+    grouping workers = {
+        .table = &facts->workers, .which = worker_of, .slow = roast_limit.slow_place};
+    grouping files = {.table = &facts->files, .which = file_of, .slow = roast_limit.slow_file};
+    roast_status status = stand(c, &hosts);
+    /* A host with one worker is that worker. */
+    if (status == ROAST_OK && facts->workers.count > facts->hosts.count) {
+        flag_slow(c, &hosts);
+        if (hosts.flagged > 0)
+            status = tell_place(c, &hosts, ROAST_FINDING_straggler_host, "Host");
+        if (status == ROAST_OK)
+            excuse(c, &hosts);
+    }
+    if (status == ROAST_OK)
+        status = stand(c, &workers);
+    if (status == ROAST_OK)
+        status = roast_facts_order(facts, facts->files.count, file_of, &files.order);
+    if (status == ROAST_OK) {
+        flag_slow(c, &workers);
+        check_workers(c, &workers, &files);
+        if (workers.flagged > 0)
+            status = tell_place(c, &workers, ROAST_FINDING_straggler_worker, "Worker");
+    }
+    if (status == ROAST_OK)
+        excuse(c, &workers);
+    grouping_reset(&hosts);
+    grouping_reset(&workers);
+    grouping_reset(&files);
+    return status;
+}
+
+/* ---- files ---- */
+
+/* The file whose chunks were the last, and how long it went on when all others had ended. */
+typedef struct last_file {
+    uint32_t file;
+    double alone;   /* s */
+    double longest; /* s, cost of its longest chunk */
+    double events;  /* of that chunk */
+    double threads; /* that it kept busy meanwhile, at most */
+} last_file;
+
+static last_file find_last_file(const roast_facts *facts) {
+    last_file found = {.file = ROAST_NOBODY};
+    double last = -1, second = -1;
+    for (uint32_t i = 0; i < facts->files.count; i++) {
+        double end = facts->files.groups[i].last_end;
+        if (end > last) {
+            second = last;
+            last = end;
+            found.file = i;
+        } else if (end > second) {
+            second = end;
+        }
+    }
+    if (found.file == ROAST_NOBODY || second < 0)
+        return (last_file){.file = ROAST_NOBODY};
+    found.alone = last - second;
+    for (size_t i = 0; i < facts->count; i++) {
+        const roast_fact *fact = &facts->facts[i];
+        if (fact->file != found.file)
+            continue;
+        if (fact->start + (double)fact->duration > second)
+            found.threads++;
+        if (roast_fact_cost(fact) > found.longest) {
+            found.longest = roast_fact_cost(fact);
+            found.events = (double)fact->events;
+        }
+    }
+    return found;
+}
+
+/* One file that goes on alone, because it is one huge chunk, or a slow one. */
+static roast_status tell_last_file(roast_diagnosis *d, const last_file *last) {
+    const roast_facts *facts = &d->facts;
+    const roast_fact_group *file = &facts->files.groups[last->file];
+    double others = (facts->cost - file->cost) / (double)(facts->count - file->chunks);
+    double idle = last->alone * fmax(0, d->threads - last->threads);
+    double mean_events =
+        facts->files.count > 1 ? roast_diagnosis_metric(d, "chunk_events_mean") : NAN;
+    bool huge = last->events > roast_limit.oversized * mean_events;
+    const char *name = roast_say_name(roast_names_get(&facts->files.names, last->file));
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_straggler_file, idle, 0.9);
+    roast_say(&v.title, "File %s holds up the end of the run by %s", name,
+              roast_say_time(last->alone));
+    roast_say(
+        &v.evidence,
+        "Its longest chunk takes %s, the chunks of the other files take %s on average. When all "
+        "others had ended it went on for %s, on %s of %s threads.",
+        roast_say_time(last->longest), roast_say_time(others), roast_say_time(last->alone),
+        roast_say_count(fmin(last->threads, d->threads)), roast_say_count(d->threads));
+    if (huge) {
+        double size = fmax(1, floor(last->events / (last->longest / others)));
+        double digits = pow(10, floor(log10(size)));
+        size = fmax(1, floor(size / digits * 2) / 2 * digits);
+        roast_say(&v.evidence, " That chunk has %s events, a chunk has %s on average.",
+                  roast_say_count(last->events), roast_say_count(mean_events));
+        roast_say(&v.advice,
+                  "chunksize=%s cuts it into chunks as long as the others → predicted wall time %s "
+                  "(now %s).",
+                  roast_say_code(size), roast_say_time(d->wall - idle / d->threads),
+                  roast_say_time(d->wall));
+    } else {
+        roast_say(&v.advice,
+                  "Its events are slower than those of others: look where it is stored and how it "
+                  "was written, copy it elsewhere, or list it first, so that it begins first → "
+                  "predicted wall time %s (now %s).",
+                  roast_say_time(d->wall - idle / d->threads), roast_say_time(d->wall));
+    }
+    return roast_diagnosis_add(d, &v);
+}
+
+static roast_status tell_slow_files(const comparison *c, const grouping *g) {
+    const standing *worst = &g->standings[0];
+    double lost = 0;
+    for (uint32_t i = 0; i < g->flagged; i++)
+        lost += seconds_lost(c, g, &g->standings[i]);
+    if (!roast_diagnosis_matters(c->d, lost))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_straggler_file, lost, 0.8);
+    roast_say(&v.title, "File %s takes %s times as long an event as the others",
+              roast_say_name(roast_names_get(&g->table->names, worst->group)),
+              roast_say_times(worst->factor));
+    if (g->flagged > 1)
+        roast_say(&v.title, " (and %u more)", (unsigned)(g->flagged - 1));
+    roast_say(&v.evidence,
+              "The median of its %u chunks takes %s times what chunks of the same dataset and "
+              "size take in other files.",
+              (unsigned)worst->chunks, roast_say_times(worst->factor));
+    roast_say(&v.advice,
+              "Look where it is stored and how it was written (small baskets, another "
+              "compression), copy it elsewhere or write it again; at the pace of the others %s "
+              "would be saved.",
+              roast_say_time(lost));
+    return roast_diagnosis_add(c->d, &v);
+}
+
+static roast_status slow_files(const comparison *c) {
+    roast_facts *facts = &c->d->facts;
+    grouping files = {.table = &facts->files, .which = file_of, .slow = roast_limit.slow_file};
+    roast_status status = stand(c, &files);
+    if (status == ROAST_OK) {
+        flag_slow(c, &files);
+        if (files.flagged > 0)
+            status = tell_slow_files(c, &files);
+    }
+    grouping_reset(&files);
+    return status;
+}
+
+static roast_status files(const comparison *c) {
+    roast_diagnosis *d = c->d;
+    last_file last = find_last_file(&d->facts);
+    if (last.file != ROAST_NOBODY && d->threads > 0 && d->facts.count >= roast_limit.group_chunks &&
+        last.longest >= roast_limit.oversized * d->facts.median_cost &&
+        d->facts.files.groups[last.file].chunks < d->facts.count &&
+        last.alone * fmax(0, d->threads - last.threads) >= roast_limit.tail_share * d->available &&
+        !d->made[ROAST_FINDING_straggler_worker] && !d->made[ROAST_FINDING_straggler_host])
+        return tell_last_file(d, &last);
+    return slow_files(c);
+}
+
+roast_status roast_rules_stragglers(roast_diagnosis *d) {
+    comparison c = {.d = d};
+    if (d->facts.count < roast_limit.group_chunks)
+        return ROAST_OK;
+    roast_status status = compare_all(&c);
+    if (status == ROAST_OK)
+        status = hosts_and_workers(&c);
+    if (status == ROAST_OK)
+        status = files(&c);
+    roast_free(c.excess);
+    roast_free(c.space);
+    return status;
+}
