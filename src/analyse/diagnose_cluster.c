@@ -83,17 +83,17 @@ static roast_status pressure(roast_diagnosis *d) {
               : found.percent >= roast_limit.memory_warning              ? ROAST_SEVERITY_warning
                                                                          : ROAST_SEVERITY_note;
     if (killed > 0)
-        roast_say(&v.title, "%u workers left with full memory", (unsigned)killed);
+        roast_say(&v.title, "%s left with full memory", roast_say_many(killed, "worker"));
     else
         roast_say(&v.title, "Memory reached %s of a worker's limit",
                   roast_say_percent(found.percent / 100));
     if (found.percent > 0)
-        roast_say(&v.evidence,
-                  "Worker %s had %s of %s. %u of %u workers came to %s of their limit, where Dask "
-                  "pauses them.",
-                  roast_say_name(found.name), roast_say_bytes(found.bytes),
-                  roast_say_bytes(found.limit), (unsigned)found.paused, (unsigned)found.workers,
-                  roast_say_percent(roast_limit.memory_warning / 100));
+        roast_say(
+            &v.evidence,
+            "Worker %s had %s of %s. %u of %s came to %s of the limit, where Dask pauses them.",
+            roast_say_name(found.name), roast_say_bytes(found.bytes), roast_say_bytes(found.limit),
+            (unsigned)found.paused, roast_say_many(found.workers, "worker"),
+            roast_say_percent(roast_limit.memory_warning / 100));
     if (killed > 0)
         roast_say(&v.evidence, " With those that left, %s of work were lost.",
                   roast_say_time(lost));
@@ -135,8 +135,8 @@ static roast_status spilling(roast_diagnosis *d) {
     roast_verdict_init(&v, ROAST_FINDING_spilling, seconds, 0.8);
     roast_say(&v.title, "Results were spilled to disk");
     if (peak > 0)
-        roast_say(&v.evidence, "%s workers had up to %s on disk for want of memory.",
-                  roast_say_count(workers), roast_say_bytes(peak));
+        roast_say(&v.evidence, "%s had up to %s on disk for want of memory.",
+                  roast_say_many(workers, "worker"), roast_say_bytes(peak));
     if (seconds > 0)
         roast_say(&v.evidence, "%sWriting and reading them back took %s.",
                   v.evidence.len > 0 ? " " : "", roast_say_time(seconds));
@@ -195,17 +195,24 @@ static roast_status find_losses(const roast_diagnosis *d, loss *sum) {
 }
 
 static void say_losses(roast_verdict *v, const loss *sum) {
-    roast_say(&v->evidence, "%s tries raised", roast_say_count((double)sum->raised));
+    roast_words *words = &v->evidence;
+    if (sum->raised > 0)
+        roast_say(words, "%s raised", roast_say_many((double)sum->raised, "attempt"));
     if (sum->error.data != NULL)
-        roast_say(&v->evidence, " (%s)", roast_say_name(sum->error));
-    roast_say(&v->evidence, ", %s were lost, %s results had to be made again",
-              roast_say_count((double)sum->lost), roast_say_count((double)sum->recomputed));
+        roast_say(words, " (%s)", roast_say_name(sum->error));
+    if (sum->lost > 0)
+        roast_say(words, "%s%s came to nothing with a worker or were called off",
+                  words->len > 0 ? "; " : "", roast_say_many((double)sum->lost, "task"));
+    if (sum->recomputed > 0)
+        roast_say(words, "%s%s had to be made again", words->len > 0 ? "; " : "",
+                  roast_say_many((double)sum->recomputed, "result"));
     if (sum->workers > 0)
-        roast_say(&v->evidence, "; %u workers left unexpectedly", (unsigned)sum->workers);
+        roast_say(words, "%s%s left unexpectedly", words->len > 0 ? "; " : "",
+                  roast_say_many(sum->workers, "worker"));
     if (sum->pieces > 0)
-        roast_say(&v->evidence, "; %u pieces of the input were never processed",
-                  (unsigned)sum->pieces);
-    roast_say(&v->evidence, ".");
+        roast_say(words, "%s%s of the input never went well", words->len > 0 ? "; " : "",
+                  roast_say_many(sum->pieces, "piece"));
+    roast_say(words, ".");
 }
 
 roast_status roast_rules_losses(roast_diagnosis *d) {
@@ -226,10 +233,11 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
               : workers > 0  ? ROAST_SEVERITY_warning
                              : ROAST_SEVERITY_note;
     if (sum.pieces > 0)
-        roast_say(&v.title, "%u pieces of the input failed and are missing", (unsigned)sum.pieces);
+        roast_say(&v.title, "%s of the input failed: %s missing in the result",
+                  roast_say_many(sum.pieces, "piece"), sum.pieces == 1 ? "it is" : "they are");
     else if (workers > 0)
-        roast_say(&v.title, "%u workers were lost, and %s of work", (unsigned)workers,
-                  roast_say_time(seconds));
+        roast_say(&v.title, "%s left unexpectedly; %s of work were lost",
+                  roast_say_many(workers, "worker"), roast_say_time(seconds));
     else
         roast_say(&v.title, "%s of work came to nothing", roast_say_time(seconds));
     say_losses(&v, &sum);

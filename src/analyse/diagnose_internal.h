@@ -126,13 +126,14 @@ typedef struct roast_words {
 } roast_words;
 void roast_say(roast_words *words, const char *format, ...) ROAST_PRINTF(2, 3);
 /* Numbers as people read them; each call gives another of some buffers. */
-const char *roast_say_time(double seconds);  /* "41 s", "3.2 min" */
-const char *roast_say_bytes(double bytes);   /* "1.5 GB" */
-const char *roast_say_count(double count);   /* "1,234" */
-const char *roast_say_code(double count);    /* "120_000": as Python is written */
-const char *roast_say_percent(double share); /* "96%" */
-const char *roast_say_times(double ratio);   /* "2.1" */
-const char *roast_say_name(roast_str name);  /* one line, shortened at its beginning */
+const char *roast_say_time(double seconds);                  /* "41 s", "3.2 min" */
+const char *roast_say_bytes(double bytes);                   /* "1.5 GB" */
+const char *roast_say_count(double count);                   /* "1,234" */
+const char *roast_say_code(double count);                    /* "120_000": as Python is written */
+const char *roast_say_percent(double share);                 /* "96%" */
+const char *roast_say_times(double ratio);                   /* "2.1" */
+const char *roast_say_many(double count, const char *thing); /* "1 worker", "1,200 workers" */
+const char *roast_say_name(roast_str name); /* one line, shortened at its beginning */
 
 /* What a rule says; severity is found from what would be saved, and is `least` at least. */
 typedef struct roast_verdict {

@@ -87,6 +87,13 @@ const char *roast_say_count(double count) {
     return grouped(count, ',');
 }
 
+const char *roast_say_many(double count, const char *thing) {
+    const char *number = grouped(count, ',');
+    char *out = next_room();
+    snprintf(out, ROOM, "%s %s%s", number, thing, number[0] == '1' && number[1] == '\0' ? "" : "s");
+    return out;
+}
+
 const char *roast_say_code(double count) {
     return grouped(count, '_');
 }

@@ -91,8 +91,8 @@ roast_status roast_summary_fill_challenge(const roast_summary_source *source, ro
         {"Event Rate per Core",
          {{.key = "event_rate_core_hz", .shown = "kHz", .after = OVER_WALL_TIME}}},
         {"Volume Read", {{.key = "total_bytes_read_coffea", .after = ", metadata included"}}},
-        {"Columns Accessed, compressed", {{.key = "files_accessed_bytes"}}},
-        {"Columns Accessed, uncompressed", {{.key = "files_accessed_uncompressed_bytes"}}},
+        {"Columns, compressed", {{.key = "files_accessed_bytes"}}},
+        {"Columns, uncompressed", {{.key = "files_accessed_uncompressed_bytes"}}},
         {"Read of the Files",
          {{.key = "files_read_percent"}, {.key = "files_tree_bytes", .before = " of "}}},
     };

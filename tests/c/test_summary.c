@@ -104,8 +104,8 @@ static void test_facts(void **state) {
     expect_fact(summary, "challenge", "Factor to 200 Gbps", "50.0 ×");
     expect_fact(summary, "challenge", "Event Rate", "0.100 MHz over wall time");
     expect_fact(summary, "challenge", "Event Rate per Core", "4.39 kHz/core over wall time");
-    expect_fact(summary, "challenge", "Volume Read, compressed", "5.00 GB");
-    expect_fact(summary, "challenge", "Volume Read, uncompressed", "4.00 kB");
+    expect_fact(summary, "challenge", "Volume Read", "5.00 GB, metadata included");
+    expect_fact(summary, "challenge", "Columns, uncompressed", "3.00 kB");
     expect_fact(summary, "challenge", "Read of the Files", "30.0 % of 2.00 kB");
     expect_fact(summary, "throughput", "Data Rate", "4.00 Gbps over wall time, 500 MB/s");
     expect_fact(summary, "throughput", "Tree Metadata Read",
