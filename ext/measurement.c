@@ -30,7 +30,7 @@ typedef struct save_input {
     PyObject *path; /* bytes */
     Py_buffer config, extras;
     roast_measurement *measurement;
-    roast_store_blob_in blobs[2];
+    roast_store_blob_in blobs[8]; /* those of the measurement, and ours */
     roast_store_options options;
 } save_input;
 
@@ -64,10 +64,14 @@ static roast_status make_files(save_input *save, roast_error *err) {
     roast_measurement_fill(save->measurement, &save->options);
     if (save->extras.obj == NULL)
         return ROAST_OK;
-    save->blobs[0] = save->options.blobs[0];
-    save->blobs[1] = (roast_store_blob_in){EXTRAS_BLOB, save->extras.buf, (size_t)save->extras.len};
+    uint32_t count = save->options.n_blobs;
+    if (count >= sizeof save->blobs / sizeof *save->blobs)
+        return roast_error_set(err, ROAST_ELIMIT, "measurement", -1, "too many blobs");
+    memcpy(save->blobs, save->options.blobs, count * sizeof *save->blobs);
+    save->blobs[count++] =
+        (roast_store_blob_in){EXTRAS_BLOB, save->extras.buf, (size_t)save->extras.len};
     save->options.blobs = save->blobs;
-    save->options.n_blobs = 2;
+    save->options.n_blobs = count;
     return ROAST_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "run.h"
 #include "values.h"
 
+#include "roast/diagnose.h"
 #include "roast/summary.h"
 
 #include <math.h>
@@ -265,12 +266,24 @@ static int make_metrics(const roast_run *run, PyObject *mapping, roast_metrics *
     return run == NULL ? take_tables(mapping, *out) : 0;
 }
 
+static int explain(roast_summary *summary, const roast_run *run, const roast_metrics *metrics) {
+    roast_findings *findings = NULL;
+    roast_error err;
+    if (raised(roast_diagnose_run(run, metrics, &findings, &err), &err) != 0)
+        return -1;
+    int result = raised(roast_summary_explain(summary, findings, &err), &err);
+    roast_findings_free(findings);
+    return result;
+}
+
 static int summarize(summary_object *self, const roast_run *run, PyObject *mapping) {
     roast_metrics *metrics = NULL;
     roast_error err;
     int result = make_metrics(run, mapping, &metrics);
     if (result == 0)
         result = raised(roast_summary_new(metrics, run, &self->summary, &err), &err);
+    if (result == 0 && run != NULL)
+        result = explain(self->summary, run, metrics);
     if (result == 0 && mapping != NULL)
         result = take_notes(mapping, self->summary);
     roast_metrics_free(metrics);

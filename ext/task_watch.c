@@ -5,22 +5,15 @@
 #include "attempts.h"
 #include "errors.h"
 #include "quiet.h"
+#include "task_message.h"
 
-#include <math.h>
 #include <string.h>
-
-/* What a worker tells about a try at its end. */
-typedef struct account {
-    int64_t start_us, stop_us;
-    int64_t transfer_us, deserialize_us, disk_us; /* -1: not told */
-    uint64_t thread;
-} account;
 
 /* A try that has not ended. */
 typedef struct open_try {
     PyObject *worker, *prefix; /* str or NULL, owned */
     PyObject *error;           /* what a task that raised said, as repr() does, or NULL */
-    account told;              /* of one that raised */
+    task_account told;         /* of one that raised */
     int64_t ready_us, sent_us;
     bool own, raised;
     uint32_t next_free; /* + 1 */
@@ -46,10 +39,6 @@ static ext_state *state_of(watch_object *self) {
 
 static int64_t now_us(void) {
     return roast_utc_now().ns / 1000;
-}
-
-static account nothing_told(void) {
-    return (account){ROAST_NO_TIME, ROAST_NO_TIME, -1, -1, -1, 0};
 }
 
 /* ---- open tries ---- */
@@ -92,7 +81,8 @@ static open_try *add_try(watch_object *self, PyObject *key) {
         self->count++;
     else
         self->first_free = try->next_free;
-    *try = (open_try){.ready_us = ROAST_NO_TIME, .sent_us = ROAST_NO_TIME, .told = nothing_told()};
+    *try =
+        (open_try){.ready_us = ROAST_NO_TIME, .sent_us = ROAST_NO_TIME, .told = ext_account_none()};
     return try;
 }
 
@@ -116,72 +106,6 @@ static void drop_try(watch_object *self, PyObject *key) {
     self->first_free = index + 1;
 }
 
-/* ---- what a message says ---- */
-
-typedef struct message {
-    PyObject *const *values;
-    PyObject *names; /* tuple or NULL */
-} message;
-
-/* Borrowed; NULL if it is not there. */
-static PyObject *field(const message *from, PyObject *name) {
-    for (Py_ssize_t i = 0; from->names != NULL && i < PyTuple_GET_SIZE(from->names); i++) {
-        PyObject *there = PyTuple_GET_ITEM(from->names, i);
-        if (there == name || PyUnicode_Compare(there, name) == 0)
-            return from->values[i];
-    }
-    return NULL;
-}
-
-static bool is(PyObject *text, PyObject *name) {
-    return text == name || (PyUnicode_Check(text) && PyUnicode_Compare(text, name) == 0);
-}
-
-static int64_t moment_of(PyObject *mapping, PyObject *name) {
-    PyObject *value = ext_quiet_item(mapping, name);
-    double seconds = value != NULL && PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : NAN;
-    Py_XDECREF(value);
-    return seconds > -9e12 && seconds < 9e12 ? (int64_t)(seconds * 1e6) : ROAST_NO_TIME;
-}
-
-static void add_length(int64_t *sum, int64_t start, int64_t stop) {
-    *sum = (*sum < 0 ? 0 : *sum) + (stop > start ? stop - start : 0);
-}
-
-static void take_phase(ext_state *state, PyObject *phase, account *out) {
-    PyObject *action = ext_quiet_item(phase, state->str_action);
-    int64_t start = moment_of(phase, state->str_start), stop = moment_of(phase, state->str_stop);
-    if (action == NULL || start == ROAST_NO_TIME || stop == ROAST_NO_TIME) {
-        Py_XDECREF(action);
-        return;
-    }
-    if (is(action, state->str_compute)) {
-        out->start_us = start;
-        out->stop_us = stop;
-    } else if (is(action, state->str_transfer)) {
-        add_length(&out->transfer_us, start, stop);
-    } else if (is(action, state->str_deserialize)) {
-        add_length(&out->deserialize_us, start, stop);
-    } else if (is(action, state->str_disk_read)) {
-        add_length(&out->disk_us, start, stop);
-    }
-    Py_DECREF(action);
-}
-
-static account told_by(ext_state *state, PyObject *startstops, PyObject *thread) {
-    account out = nothing_told();
-    if (startstops != NULL && (PyTuple_Check(startstops) || PyList_Check(startstops))) {
-        PyObject *phases = PySequence_Fast(startstops, "");
-        for (Py_ssize_t i = 0; phases != NULL && i < PySequence_Fast_GET_SIZE(phases); i++)
-            take_phase(state, PySequence_Fast_GET_ITEM(phases, i), &out);
-        Py_XDECREF(phases);
-    }
-    if (thread != NULL && PyLong_Check(thread))
-        out.thread = PyLong_AsUnsignedLongLongMask(thread);
-    PyErr_Clear();
-    return out;
-}
-
 /* ---- one row ---- */
 
 static bool worker_number(watch_object *self, PyObject *address, uint32_t *number) {
@@ -203,21 +127,6 @@ static bool worker_number(watch_object *self, PyObject *address, uint32_t *numbe
     return true;
 }
 
-/* "ValueError('no')", as repr() writes it: the name, and what is in the brackets without quotes. */
-static void split_error(roast_str text, roast_attempt *out) {
-    const char *bracket = memchr(text.data, '(', text.len);
-    out->error_type = text;
-    if (bracket == NULL || text.data[text.len - 1] != ')')
-        return;
-    out->error_type.len = (size_t)(bracket - text.data);
-    const char *first = bracket + 1, *end = text.data + text.len - 1;
-    if (end - first >= 2 && (*first == '\'' || *first == '"') && end[-1] == *first) {
-        first++;
-        end--;
-    }
-    out->error_message = (roast_str){first, (size_t)(end - first)};
-}
-
 /* A key may also be a tuple: then its repr() is what people know it by. */
 static PyObject *key_text(PyObject *key) {
     PyObject *text = PyUnicode_Check(key) ? Py_NewRef(key) : PyObject_Str(key);
@@ -236,7 +145,7 @@ static void append(watch_object *self, PyObject *text, roast_attempt *attempt) {
         ext_count_fault("a task could not be noted", &err);
 }
 
-static roast_attempt from_try(watch_object *self, const open_try *try, const account *told,
+static roast_attempt from_try(watch_object *self, const open_try *try, const task_account *told,
                               PyObject *worker) {
     roast_attempt attempt = {
         .kind = try->own ? ROAST_KIND_other : ROAST_KIND_foreign,
@@ -263,14 +172,6 @@ static roast_attempt from_try(watch_object *self, const open_try *try, const acc
 
 /* ---- how a try ends ---- */
 
-/* "client-releases-keys-1794784079.8" without the moment. */
-static roast_str without_moment(roast_str stimulus) {
-    for (size_t at = stimulus.len; at > 0; at--)
-        if (stimulus.data[at - 1] == '-')
-            return (roast_str){stimulus.data, at - 1};
-    return stimulus;
-}
-
 static bool begins_with(roast_str text, const char *beginning) {
     size_t len = strlen(beginning);
     return text.len >= len && memcmp(text.data, beginning, len) == 0;
@@ -278,7 +179,7 @@ static bool begins_with(roast_str text, const char *beginning) {
 
 /* Nobody has told how: from who made it leave its worker. */
 static void guess_end(watch_object *self, const open_try *try, PyObject *stimulus,
-                      roast_attempt *out) {
+                      char words[ROAST_MAX_ERROR_MESSAGE], roast_attempt *out) {
     roast_str text = {"", 0}, error;
     ext_quiet_text(stimulus, &text);
     out->outcome = ROAST_OUTCOME_lost;
@@ -286,43 +187,49 @@ static void guess_end(watch_object *self, const open_try *try, PyObject *stimulu
     if (try->raised || (!self->hears && begins_with(text, "task-erred-"))) {
         out->outcome = ROAST_OUTCOME_raised;
         if (ext_quiet_text(try->error, &error) && error.len > 0)
-            split_error(error, out);
-    } else if (self->left_by != NULL && stimulus != NULL && is(stimulus, self->left_by) &&
-               try->worker != NULL && is(try->worker, self->left_worker)) {
+            ext_message_error(error, words, out);
+    } else if (self->left_by != NULL && stimulus != NULL &&
+               ext_message_is(stimulus, self->left_by) && try->worker != NULL &&
+               ext_message_is(try->worker, self->left_worker)) {
         out->departure = roast_attempts_departure_count(self->attempts) - 1;
     } else {
         out->error_type = roast_str_of("called off");
-        out->error_message = without_moment(text);
+        out->error_message = ext_message_stimulus(text);
     }
 }
 
-static void end_try(watch_object *self, PyObject *key, PyObject *finish, const message *from) {
+static void end_try(watch_object *self, PyObject *key, PyObject *finish, const task_message *from) {
     ext_state *state = state_of(self);
+    char words[ROAST_MAX_ERROR_MESSAGE];
     PyObject *key_str = key_text(key); /* first: it may run other code */
-    open_try none = {.ready_us = ROAST_NO_TIME, .sent_us = ROAST_NO_TIME, .told = nothing_told()};
+    open_try none = {
+        .ready_us = ROAST_NO_TIME, .sent_us = ROAST_NO_TIME, .told = ext_account_none()};
     open_try *found = find_try(self, key), *try = found != NULL ? found : &none;
-    PyObject *startstops = field(from, state->str_startstops);
-    PyObject *text = field(from, state->str_exception_text);
-    account told =
-        startstops != NULL ? told_by(state, startstops, field(from, state->str_thread)) : try->told;
-    roast_attempt attempt = from_try(self, try, &told, field(from, state->str_worker));
-    if (is(finish, state->str_memory)) {
+    PyObject *startstops = ext_message_field(from, state->str_startstops);
+    PyObject *text = ext_message_field(from, state->str_exception_text);
+    task_account told =
+        startstops != NULL
+            ? ext_account_of(state, startstops, ext_message_field(from, state->str_thread))
+            : try->told;
+    roast_attempt attempt = from_try(self, try, &told, ext_message_field(from, state->str_worker));
+    if (ext_message_is(finish, state->str_memory)) {
         attempt.outcome = ROAST_OUTCOME_done;
         int64_t nbytes;
-        if (ext_quiet_int(Py_XNewRef(field(from, state->str_nbytes)), &nbytes) && nbytes >= 0)
+        if (ext_quiet_int(Py_XNewRef(ext_message_field(from, state->str_nbytes)), &nbytes) &&
+            nbytes >= 0)
             attempt.nbytes = nbytes;
-    } else if (is(finish, state->str_erred) && startstops != NULL) {
+    } else if (ext_message_is(finish, state->str_erred) && startstops != NULL) {
         roast_str error;
         attempt.outcome = ROAST_OUTCOME_raised;
         if (ext_quiet_text(text, &error) && error.len > 0)
-            split_error(error, &attempt);
-    } else if (is(finish, state->str_erred)) {
+            ext_message_error(error, words, &attempt);
+    } else if (ext_message_is(finish, state->str_erred)) {
         /* Too many workers have died of it. That the last one has, the scheduler says a moment later. */
         attempt.outcome = ROAST_OUTCOME_lost;
         attempt.departure = roast_attempts_departure_count(self->attempts);
         attempt.error_type = roast_str_of("KilledWorker");
     } else {
-        guess_end(self, try, field(from, state->str_stimulus_id), &attempt);
+        guess_end(self, try, ext_message_field(from, state->str_stimulus_id), words, &attempt);
     }
     append(self, key_str, &attempt);
     Py_XDECREF(key_str);
@@ -394,16 +301,18 @@ static PyObject *watch_transition(PyObject *op, PyObject *const *args, Py_ssize_
     if (self->attempts == NULL || start == finish)
         Py_RETURN_NONE;
     ext_state *state = state_of(self);
-    message from = {args + nargs, names};
-    if (is(start, state->str_processing) && !is(finish, state->str_processing))
+    task_message from = {args + nargs, names};
+    if (ext_message_is(start, state->str_processing) &&
+        !ext_message_is(finish, state->str_processing))
         end_try(self, key, finish, &from);
-    if (is(finish, state->str_processing)) {
+    if (ext_message_is(finish, state->str_processing)) {
         note_sent(self, key);
-    } else if (is(finish, state->str_queued) || is(finish, state->str_no_worker)) {
+    } else if (ext_message_is(finish, state->str_queued) ||
+               ext_message_is(finish, state->str_no_worker)) {
         note_ready(self, key);
-    } else if (is(finish, state->str_released)) {
+    } else if (ext_message_is(finish, state->str_released)) {
         drop_try(self, key); /* one that waited to be sent */
-    } else if (is(finish, state->str_forgotten)) {
+    } else if (ext_message_is(finish, state->str_forgotten)) {
         drop_try(self, key);
         if (PySet_Discard(self->own, key) < 0)
             PyErr_Clear();
@@ -447,19 +356,21 @@ static PyObject *watch_raised(PyObject *op, PyObject *const *args, Py_ssize_t na
                               PyObject *names) {
     watch_object *self = (watch_object *)op;
     ext_state *state = state_of(self);
-    message from = {args + nargs, names};
-    PyObject *key = field(&from, state->str_key), *worker = field(&from, state->str_worker);
+    task_message from = {args + nargs, names};
+    PyObject *key = ext_message_field(&from, state->str_key),
+             *worker = ext_message_field(&from, state->str_worker);
     open_try *try = key != NULL && self->attempts != NULL ? find_try(self, key) : NULL;
     self->hears = true;
     /* One from a worker that has lost the task to another says nothing about this try. */
-    if (try != NULL && worker != NULL && try->worker != NULL && is(worker, try->worker)) {
-        account told =
-            told_by(state, field(&from, state->str_startstops), field(&from, state->str_thread));
+    if (try != NULL && worker != NULL && try->worker != NULL &&
+        ext_message_is(worker, try->worker)) {
+        task_account told = ext_account_of(state, ext_message_field(&from, state->str_startstops),
+                                           ext_message_field(&from, state->str_thread));
         try = find_try(self, key);
         if (try != NULL) {
             try->raised = true;
             try->told = told;
-            set_text(&try->error, field(&from, state->str_exception_text));
+            set_text(&try->error, ext_message_field(&from, state->str_exception_text));
         }
     }
     Py_RETURN_NONE;
@@ -529,7 +440,7 @@ static void end_open(watch_object *self) {
         PyObject *key = PyList_GET_ITEM(keys, i), *text = key_text(key);
         const open_try *try = find_try(self, key);
         if (try != NULL && try->own && try->sent_us != ROAST_NO_TIME) {
-            account told = nothing_told();
+            task_account told = ext_account_none();
             roast_attempt attempt = from_try(self, try, &told, NULL);
             attempt.outcome = ROAST_OUTCOME_lost;
             attempt.error_type = roast_str_of("called off");

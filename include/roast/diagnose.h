@@ -97,6 +97,11 @@ uint32_t roast_findings_count(const roast_findings *findings);
 /* Borrowed; NULL beyond the end. */
 const roast_finding *roast_findings_at(const roast_findings *findings, uint32_t index);
 
+/* The budget that they were found with, the whole of it; NULL where there was none. Borrowed. */
+const roast_budget_row *roast_findings_budget(const roast_findings *findings);
+/* Copied, but for its name; NULL: none. */
+void roast_findings_set_budget(roast_findings *findings, const roast_budget_row *total);
+
 /* ---- packed: what was found, to be kept beside the run ---- */
 /* docs/format/findings.md; versioned and checksummed. */
 roast_status roast_findings_encode(const roast_findings *findings, roast_sink *sink,

@@ -4,7 +4,8 @@
  *   metadata.json       when, how long, which format, where the run comes from
  *   start_end_time.txt  "start,end", seconds since 1970
  *   config.json         the user's own, where there is one
- *   blob "metrics"      the metrics once more, packed: a summary needs nothing else */
+ *   blob "metrics"      the metrics once more, packed: a summary needs nothing else ...
+ *   blob "findings"     ... but these, and the budget: packed as well */
 #ifndef ROAST_MEASUREMENT_H
 #define ROAST_MEASUREMENT_H
 
@@ -16,6 +17,8 @@
 #define ROAST_MEASUREMENT_FORMAT "roastcoffea_measurement_v2"
 /* The name of the blob with the packed metrics. */
 #define ROAST_METRICS_BLOB "metrics"
+/* And of that with the packed findings. */
+#define ROAST_FINDINGS_BLOB "findings"
 
 typedef struct roast_measurement roast_measurement;
 

@@ -6,6 +6,7 @@
 #define ROAST_SUMMARY_H
 
 #include "roast/base.h"
+#include "roast/diagnose.h"
 #include "roast/grid.h"
 #include "roast/metrics.h"
 #include "roast/run.h"
@@ -17,6 +18,9 @@ typedef struct roast_summary roast_summary;
  * metrics is needed afterwards. */
 roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *about,
                                roast_summary **out, roast_error *err);
+/* Fills the tables "findings" and "budget", which are empty without it. What was found is copied. */
+roast_status roast_summary_explain(roast_summary *summary, const roast_findings *findings,
+                                   roast_error *err);
 void roast_summary_free(roast_summary *summary);
 
 /* All tables in their order, those without content too (roast_grid_has_content): they are not drawn. */

@@ -109,6 +109,8 @@ roast_status roast_diagnose(const roast_run *run, const roast_metrics *metrics,
                                roast_status_text(status));
     }
     roast_findings_set_current(d.findings, true);
+    if (budget != NULL)
+        roast_findings_set_budget(d.findings, roast_budget_total(budget));
     *out = d.findings;
     return ROAST_OK;
 }

@@ -43,16 +43,17 @@ static roast_status starved(roast_diagnosis *d) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_too_many_workers, saving, 0.8);
-    roast_say(&v.title, "Too many workers: there were %s chunks for %s threads",
-              roast_say_count((double)d->facts.count), roast_say_count(d->threads));
+    roast_say(&v.title, "Too many workers: there were %s for %s",
+              roast_say_many((double)d->facts.count, "chunk"),
+              roast_say_many(round(d->threads), "thread"));
     roast_say(&v.evidence,
               "From the first chunk to the last the threads were busy with chunks for %s of the "
               "time.",
               roast_say_percent(busy));
     roast_say(&v.advice,
-              "%s threads → the same wall time, and %s of core time saved; or cut the input "
-              "into smaller chunks.",
-              roast_say_count(needed), roast_say_time(saving));
+              "%s → the same wall time, and %s of core time saved; or cut the input into smaller "
+              "chunks.",
+              roast_say_many(needed, "thread"), roast_say_time(saving));
     return roast_diagnosis_add(d, &v);
 }
 
@@ -60,17 +61,11 @@ static uint32_t worker_of(const roast_fact *fact) {
     return fact->worker;
 }
 
-/* How much of process() a worker waited for a core, in the median of the workers. */
-static roast_status median_queue_share(const roast_facts *facts, double *share) {
+/* How much of process() each worker waited for a core; those that tell are the first *count. */
+static roast_status queue_shares(const roast_facts *facts, float *shares, size_t *count) {
     double(*sums)[2] = roast_alloc_zero(((size_t)facts->workers.count + 1) * sizeof *sums);
-    float *shares = roast_alloc(((size_t)facts->workers.count + 1) * sizeof *shares);
-    size_t count = 0;
-    *share = NAN;
-    if (sums == NULL || shares == NULL) {
-        roast_free(sums);
-        roast_free(shares);
+    if (sums == NULL)
         return ROAST_ENOMEM;
-    }
     for (size_t i = 0; i < facts->count; i++) {
         const roast_fact *fact = &facts->facts[i];
         if (fact->worker == ROAST_NOBODY || isnan(fact->queue))
@@ -80,34 +75,49 @@ static roast_status median_queue_share(const roast_facts *facts, double *share) 
     }
     for (uint32_t i = 0; i < facts->workers.count; i++)
         if (sums[i][0] > 0)
-            shares[count++] = (float)(sums[i][1] / sums[i][0]);
-    *share = roast_median(shares, count);
+            shares[(*count)++] = (float)(sums[i][1] / sums[i][0]);
     roast_free(sums);
-    roast_free(shares);
     return ROAST_OK;
+}
+
+/* In the median of the workers; of two in the middle the lower one: one crowded worker of two is a
+ * straggler. */
+static roast_status median_queue_share(const roast_facts *facts, double *share) {
+    float *shares = roast_alloc(((size_t)facts->workers.count + 2) * sizeof *shares);
+    size_t count = 0;
+    if (shares == NULL)
+        return ROAST_ENOMEM;
+    roast_status status = queue_shares(facts, shares, &count);
+    if (count > 0 && count % 2 == 0)
+        shares[count++] = -1; /* so that the lower one is in the middle */
+    *share = roast_median(shares, count);
+    roast_free(shares);
+    return status;
 }
 
 static roast_status crowded(roast_diagnosis *d) {
     double share;
     ROAST_TRY(median_queue_share(&d->facts, &share));
-    double saving = d->facts.queue;
+    double saving = d->facts.queue, part = d->facts.queue / d->facts.timed;
     if (!(share >= roast_limit.queue_share) || d->facts.count < roast_limit.least_chunks ||
         !roast_diagnosis_matters(d, saving))
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_too_many_workers, saving, 0.7);
     roast_say(&v.title, "More threads than cores: chunks waited %s of process() for a core",
-              roast_say_percent(d->facts.queue / d->facts.timed));
-    roast_say(
-        &v.evidence,
-        "In the median worker the kernel made a thread that could run wait for %s of the time in "
-        "process(); %s in all.",
-        roast_say_percent(share), roast_say_time(d->facts.queue));
-    roast_say(
-        &v.advice,
-        "Start no more threads than the machines have free cores: %s fewer would do the same work "
-        "in the same time; or find what else runs there.",
-        roast_say_percent(d->facts.queue / d->facts.timed));
+              roast_say_percent(part));
+    roast_say(&v.evidence,
+              "In the median worker the kernel let a thread that could run wait for %s of the time "
+              "in process(); %s in all.",
+              roast_say_percent(share), roast_say_time(d->facts.queue));
+    if (d->threads > 0)
+        roast_say(&v.advice,
+                  "%s instead of %s had a core; start no more than the machines have free",
+                  roast_say_many(fmax(1, round(d->threads * (1 - part))), "thread"),
+                  roast_say_count(d->threads));
+    else
+        roast_say(&v.advice, "Start no more threads than the machines have free cores");
+    roast_say(&v.advice, ", or find what else runs there.");
     return roast_diagnosis_add(d, &v);
 }
 
@@ -237,11 +247,12 @@ roast_status roast_rules_threads(roast_diagnosis *d) {
     roast_verdict_init(&v, ROAST_FINDING_gil_contention, sums.off, isnan(wakes) ? 0.6 : 0.9);
     roast_say(&v.title, "Threads of a worker wait for each other: %s at once use %s cores",
               roast_say_times(at_once), roast_say_times(cores));
-    roast_say(&v.evidence,
-              "In %s workers %s chunks were inside process() at once on average, and kept %s cores "
-              "busy; %s of their time there they neither ran nor waited for a core.",
-              roast_say_count(sums.workers), roast_say_times(at_once), roast_say_times(cores),
-              roast_say_percent(share));
+    roast_say(
+        &v.evidence,
+        "In %s %s chunks were inside process() at once on average, and kept %s cores busy; %s of "
+        "their time there they neither ran nor waited for a core.",
+        roast_say_many(sums.workers, "worker"), roast_say_times(at_once), roast_say_times(cores),
+        roast_say_percent(share));
     roast_say(
         &v.advice,
         "threads_per_worker=1 and %s times as many workers (Python's lock lets one thread run "

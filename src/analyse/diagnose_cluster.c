@@ -44,37 +44,37 @@ typedef struct fullest {
     uint32_t workers;             /* with a limit */
 } fullest;
 
-static double chunk_peak(roast_diagnosis *d, roast_str worker) {
-    uint32_t id;
-    if (!roast_intern_find(&d->facts.workers.names.texts, worker, &id))
-        return NAN;
-    return d->facts.workers.groups[id].rss_peak;
-}
-
-static fullest find_fullest(roast_diagnosis *d) {
-    uint32_t count;
+static roast_status find_fullest(roast_diagnosis *d, fullest *found) {
+    uint32_t count, id;
     const roast_worker_row *rows = roast_metrics_worker_rows(d->metrics, &count);
-    fullest found = {.percent = NAN};
+    *found = (fullest){.percent = NAN};
     for (uint32_t i = 0; i < count; i++) {
         double limit = roast_value_number(rows[i].memory_limit_bytes);
-        double peak =
-            fmax(roast_value_number(rows[i].peak_memory_bytes), chunk_peak(d, rows[i].name));
+        double peak = roast_value_number(rows[i].peak_memory_bytes);
+        ROAST_TRY(roast_facts_worker(&d->facts, rows[i].name, &id));
+        if (id != ROAST_NOBODY)
+            peak = fmax(peak, d->facts.workers.groups[id].rss_peak);
         if (!(limit > 0) || isnan(peak))
             continue;
         double percent = fmax(100 * peak / limit, roast_value_number(rows[i].peak_memory_percent));
-        found.workers++;
-        found.paused += percent >= roast_limit.memory_warning;
-        if (!(found.percent >= percent))
-            found = (fullest){rows[i].name, percent, peak, limit, found.paused, found.workers};
+        found->workers++;
+        found->paused += percent >= roast_limit.memory_warning;
+        if (!(found->percent >= percent)) {
+            found->name = rows[i].name;
+            found->percent = percent;
+            found->bytes = peak;
+            found->limit = limit;
+        }
     }
-    return found;
+    return ROAST_OK;
 }
 
 static roast_status pressure(roast_diagnosis *d) {
     double lost;
     uint32_t killed;
     ROAST_TRY(roast_lost_to_memory(d, &lost, &killed));
-    fullest found = find_fullest(d);
+    fullest found;
+    ROAST_TRY(find_fullest(d, &found));
     if (killed == 0 && !(found.percent >= roast_limit.memory_note))
         return ROAST_OK;
     roast_verdict v;
@@ -127,8 +127,10 @@ static double spill_seconds(const roast_run *run) {
 static roast_status spilling(roast_diagnosis *d) {
     double peak = roast_diagnosis_metric(d, "peak_spilled_bytes");
     double workers = roast_diagnosis_metric(d, "workers_spilled");
-    double seconds = spill_seconds(d->run), limit = find_fullest(d).limit;
-    bool much = peak > 0 && peak >= roast_limit.spilled_share * limit;
+    double seconds = spill_seconds(d->run);
+    fullest found;
+    ROAST_TRY(find_fullest(d, &found));
+    bool much = peak > 0 && peak >= roast_limit.spilled_share * found.limit;
     if (!much && !roast_diagnosis_matters(d, seconds))
         return ROAST_OK;
     roast_verdict v;

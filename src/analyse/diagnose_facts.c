@@ -20,6 +20,10 @@ static roast_status group_of(roast_fact_table *table, roast_str name, uint32_t *
     return ROAST_OK;
 }
 
+roast_status roast_facts_worker(roast_facts *facts, roast_str name, uint32_t *worker) {
+    return group_of(&facts->workers, name, worker);
+}
+
 static roast_status name_groups(roast_facts *facts, const roast_chunk *chunk, roast_fact *fact) {
     ROAST_TRY(group_of(&facts->workers, chunk->worker, &fact->worker));
     ROAST_TRY(group_of(&facts->hosts, chunk->host, &fact->host));

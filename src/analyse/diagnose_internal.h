@@ -80,6 +80,8 @@ typedef struct roast_facts {
 
 roast_status roast_facts_gather(const roast_run *run, roast_facts *facts);
 void roast_facts_reset(roast_facts *facts);
+/* The number of a worker, given out at its first mention; the name must stay where it is. */
+roast_status roast_facts_worker(roast_facts *facts, roast_str name, uint32_t *worker);
 
 /* Which chunks belong to which group: those of group g are order[first[g]] to order[first[g + 1] - 1]. */
 typedef struct roast_fact_order {

@@ -3,6 +3,11 @@
 
 #include "analyse/diagnose_internal.h"
 
+/* The time before process() without the first, cold chunk of each worker. */
+static double usual_before(const roast_diagnosis *d) {
+    return fmin(d->facts.before, 1.5 * d->facts.median_before * (double)d->facts.with_before);
+}
+
 /* ---- the model: a chunk costs so much, and an event so much more ---- */
 
 static bool fit_dataset(roast_fact_group *dataset) {
@@ -23,7 +28,7 @@ static bool fit_dataset(roast_fact_group *dataset) {
 static bool guess_dataset(const roast_diagnosis *d, roast_fact_group *dataset) {
     if (isnan(d->facts.median_before) || !(dataset->events > 0))
         return false;
-    dataset->fixed = d->facts.median_before;
+    dataset->fixed = usual_before(d) / (double)d->facts.with_before;
     dataset->slope = dataset->sum_duration / dataset->events;
     return true;
 }
@@ -214,11 +219,6 @@ static roast_status too_large(roast_diagnosis *d) {
               roast_say_percent((tail + starved) / d->available));
     say_prediction(&v.advice, d, &advice);
     return roast_diagnosis_add(d, &v);
-}
-
-/* The time before process() without the first, cold chunk of each worker. */
-static double usual_before(const roast_diagnosis *d) {
-    return fmin(d->facts.before, 1.5 * d->facts.median_before * (double)d->facts.with_before);
 }
 
 static roast_status metadata(roast_diagnosis *d) {

@@ -290,10 +290,8 @@ static void check_workers(const comparison *c, grouping *workers, const grouping
     uint32_t kept = 0;
     for (uint32_t i = 0; i < workers->flagged; i++) {
         standing s = workers->standings[i];
-        if (!is_slow_anywhere(c, workers, files, &s))
-            continue;
-        workers->standings[i] = workers->standings[kept];
-        workers->standings[kept++] = s;
+        if (is_slow_anywhere(c, workers, files, &s))
+            workers->standings[kept++] = s;
     }
     workers->flagged = kept;
 }
@@ -439,12 +437,60 @@ static roast_status tell_slow_files(const comparison *c, const grouping *g) {
     return roast_diagnosis_add(c->d, &v);
 }
 
+/* Median CPU time an event in a file, or in all others. NaN: not known. */
+static double median_cpu(const comparison *c, uint32_t file, bool of_it) {
+    const roast_facts *facts = &c->d->facts;
+    size_t count = 0;
+    for (size_t i = 0; i < facts->count; i++) {
+        const roast_fact *fact = &facts->facts[i];
+        if ((fact->file == file) == of_it && fact->events > 0 && !isnan(fact->cpu))
+            c->space[count++] = fact->cpu / fact->events;
+    }
+    return roast_median(c->space, count);
+}
+
+/* Whether a file is slow, and not the time at which it was read: chunks of other files that ran meanwhile
+ * were quicker, or, where hardly any did, its events take more CPU time. */
+static bool is_slow_at_any_time(const comparison *c, const grouping *g, const standing *s) {
+    const roast_facts *facts = &c->d->facts;
+    double from = INFINITY, to = -INFINITY;
+    for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++) {
+        const roast_fact *fact = &facts->facts[g->order.order[at]];
+        from = fmin(from, fact->start);
+        to = fmax(to, fact->start + (double)fact->duration);
+    }
+    size_t others = 0;
+    for (size_t i = 0; i < facts->count; i++) {
+        const roast_fact *fact = &facts->facts[i];
+        double middle = fact->start + (double)fact->duration / 2;
+        if (fact->file != s->group && middle > from && middle < to && !isnan(c->excess[i]))
+            c->space[others++] = c->excess[i];
+    }
+    if (others >= roast_limit.group_chunks && others * 2 >= s->chunks)
+        return s->middle - roast_median(c->space, others) >= log(g->slow);
+    double own = median_cpu(c, s->group, true);
+    return own >= g->slow * median_cpu(c, s->group, false);
+}
+
+/* Keeps those that are slow by themselves. A look at each takes a walk over all chunks: a few are enough. */
+static void check_files(const comparison *c, grouping *g) {
+    enum { ENOUGH = 20 };
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < g->flagged && i < ENOUGH; i++) {
+        standing s = g->standings[i];
+        if (is_slow_at_any_time(c, g, &s))
+            g->standings[kept++] = s;
+    }
+    g->flagged = kept;
+}
+
 static roast_status slow_files(const comparison *c) {
     roast_facts *facts = &c->d->facts;
     grouping files = {.table = &facts->files, .which = file_of, .slow = roast_limit.slow_file};
     roast_status status = stand(c, &files);
     if (status == ROAST_OK) {
         flag_slow(c, &files);
+        check_files(c, &files);
         if (files.flagged > 0)
             status = tell_slow_files(c, &files);
     }

@@ -88,9 +88,10 @@ const char *roast_say_count(double count) {
 }
 
 const char *roast_say_many(double count, const char *thing) {
-    const char *number = grouped(count, ',');
+    char number[ROOM];
+    snprintf(number, sizeof number, "%s", grouped(count, ','));
     char *out = next_room();
-    snprintf(out, ROOM, "%s %s%s", number, thing, number[0] == '1' && number[1] == '\0' ? "" : "s");
+    snprintf(out, ROOM, "%.30s %s%s", number, thing, strcmp(number, "1") == 0 ? "" : "s");
     return out;
 }
 

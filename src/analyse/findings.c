@@ -13,6 +13,8 @@ struct roast_findings {
     size_t capacity;
     uint32_t count;
     bool is_current;
+    bool has_budget;
+    roast_budget_row budget;
 };
 
 /* ---- names ---- */
@@ -105,6 +107,18 @@ bool roast_findings_is_current(const roast_findings *findings) {
 
 void roast_findings_set_current(roast_findings *findings, bool current) {
     findings->is_current = current;
+}
+
+const roast_budget_row *roast_findings_budget(const roast_findings *findings) {
+    return findings->has_budget ? &findings->budget : NULL;
+}
+
+void roast_findings_set_budget(roast_findings *findings, const roast_budget_row *total) {
+    findings->has_budget = total != NULL;
+    if (total == NULL)
+        return;
+    findings->budget = *total;
+    findings->budget.name = (roast_str){NULL, 0};
 }
 
 uint32_t roast_findings_count(const roast_findings *findings) {

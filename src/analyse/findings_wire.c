@@ -1,4 +1,5 @@
 /* Findings as bytes: docs/format/findings.md. */
+#include <math.h>
 #include <string.h>
 
 #include "analyse/diagnose_internal.h"
@@ -45,6 +46,21 @@ static void put_text(writer *w, roast_str text) {
     put(w, text.data, text.len);
 }
 
+/* 0 parts: there is no budget. */
+static void put_budget(writer *w, const roast_budget_row *budget) {
+    put_number(w, budget != NULL ? ROAST_PART_COUNT : 0);
+    if (budget == NULL)
+        return;
+    for (int part = 0; part < ROAST_PART_COUNT; part++) {
+        put_text(w, roast_str_of(roast_budget_part_name((roast_budget_part)part)));
+        put_real(w, budget->parts[part]);
+    }
+    put_real(w, budget->available);
+    put_real(w, budget->offcpu_io);
+    put_real(w, budget->offcpu_runqueue);
+    put_real(w, budget->offcpu_rest);
+}
+
 roast_status roast_findings_encode(const roast_findings *findings, roast_sink *sink,
                                    roast_error *err) {
     writer w = {.sink = sink};
@@ -63,6 +79,7 @@ roast_status roast_findings_encode(const roast_findings *findings, roast_sink *s
         put_real(&w, finding->saving_core_seconds);
         put_real(&w, finding->confidence);
     }
+    put_budget(&w, roast_findings_budget(findings));
     put_fixed(&w, w.crc, CHECKSUM);
     return roast_sink_finish(sink, err);
 }
@@ -146,6 +163,37 @@ static roast_status get_finding(reader *r, roast_findings *findings, bool *all_k
     return status == ROAST_EINVAL ? damaged(r, "a number of a finding cannot be") : status;
 }
 
+static roast_status get_part(reader *r, roast_budget_row *budget) {
+    roast_str name = {NULL, 0};
+    double value = 0;
+    ROAST_TRY(get_text(r, &name));
+    ROAST_TRY(get_real(r, &value));
+    for (int part = 0; part < ROAST_PART_COUNT; part++)
+        if (roast_str_equal(name, roast_str_of(roast_budget_part_name((roast_budget_part)part))))
+            budget->parts[part] = value;
+    return ROAST_OK;
+}
+
+static roast_status get_budget(reader *r, roast_findings *findings) {
+    roast_budget_row budget = {.available = 0};
+    uint64_t parts = 0;
+    ROAST_TRY(get_number(r, &parts));
+    if (parts == 0)
+        return ROAST_OK;
+    if (parts > (uint64_t)(r->end - r->at))
+        return damaged(r, "the budget is cut short");
+    for (int part = 0; part < ROAST_PART_COUNT; part++)
+        budget.parts[part] = NAN;
+    for (uint64_t i = 0; i < parts; i++)
+        ROAST_TRY(get_part(r, &budget));
+    ROAST_TRY(get_real(r, &budget.available));
+    ROAST_TRY(get_real(r, &budget.offcpu_io));
+    ROAST_TRY(get_real(r, &budget.offcpu_runqueue));
+    ROAST_TRY(get_real(r, &budget.offcpu_rest));
+    roast_findings_set_budget(findings, &budget);
+    return ROAST_OK;
+}
+
 static roast_status get_all(reader *r, roast_findings *findings) {
     uint64_t made_by = 0, count = 0;
     bool all_known = true;
@@ -155,6 +203,7 @@ static roast_status get_all(reader *r, roast_findings *findings) {
         return damaged(r, "there are too many findings");
     for (uint64_t i = 0; i < count; i++)
         ROAST_TRY(get_finding(r, findings, &all_known));
+    ROAST_TRY(get_budget(r, findings));
     roast_findings_set_current(findings, all_known && made_by == roast_rules_fingerprint());
     return r->at == r->end ? ROAST_OK : damaged(r, "there are bytes behind the findings");
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "roast/diagnose.h"
 #include "roast/export.h"
 #include "roast/json.h"
 
@@ -10,10 +11,10 @@ enum { FILE_METRICS, FILE_METADATA, FILE_TIMES, FILE_CONFIG, FILES };
 struct roast_measurement {
     roast_metrics *metrics;
     roast_sink *contents[FILES]; /* NULL: there is no such file */
-    roast_sink *packed;
+    roast_sink *packed, *packed_findings;
     roast_store_file files[FILES];
     uint32_t n_files;
-    roast_store_blob_in blob;
+    roast_store_blob_in blobs[2];
 };
 
 /* ---- metadata.json ---- */
@@ -110,8 +111,16 @@ static roast_status write_all(roast_measurement *m, const roast_run *run, roast_
         roast_sink_str(m->contents[FILE_CONFIG], config);
     }
     ROAST_TRY(roast_sink_new_memory(&m->packed, err));
-    ROAST_TRY(roast_metrics_encode(m->metrics, m->packed, err));
-    return roast_sink_finish(m->packed, err);
+    return roast_metrics_encode(m->metrics, m->packed, err);
+}
+
+static roast_status diagnose(roast_measurement *m, const roast_run *run, roast_error *err) {
+    roast_findings *findings;
+    ROAST_TRY(roast_sink_new_memory(&m->packed_findings, err));
+    ROAST_TRY(roast_diagnose_run(run, m->metrics, &findings, err));
+    roast_status status = roast_findings_encode(findings, m->packed_findings, err);
+    roast_findings_free(findings);
+    return status;
 }
 
 static roast_status list_files(roast_measurement *m, roast_error *err) {
@@ -125,7 +134,9 @@ static roast_status list_files(roast_measurement *m, roast_error *err) {
         m->files[m->n_files++] = (roast_store_file){names[i], text.data, text.len};
     }
     roast_str packed = roast_sink_memory(m->packed);
-    m->blob = (roast_store_blob_in){ROAST_METRICS_BLOB, packed.data, packed.len};
+    roast_str findings = roast_sink_memory(m->packed_findings);
+    m->blobs[0] = (roast_store_blob_in){ROAST_METRICS_BLOB, packed.data, packed.len};
+    m->blobs[1] = (roast_store_blob_in){ROAST_FINDINGS_BLOB, findings.data, findings.len};
     return ROAST_OK;
 }
 
@@ -136,6 +147,8 @@ roast_status roast_measurement_new(const roast_run *run, roast_str config, roast
         return roast_error_set(err, ROAST_ENOMEM, "measurement", -1,
                                "no memory for the files of a measurement");
     roast_status status = write_all(m, run, config, saved, err);
+    if (status == ROAST_OK)
+        status = diagnose(m, run, err);
     if (status == ROAST_OK)
         status = list_files(m, err);
     if (status != ROAST_OK) {
@@ -153,14 +166,15 @@ void roast_measurement_free(roast_measurement *measurement) {
     for (int i = 0; i < FILES; i++)
         roast_sink_free(measurement->contents[i]);
     roast_sink_free(measurement->packed);
+    roast_sink_free(measurement->packed_findings);
     roast_free(measurement);
 }
 
 void roast_measurement_fill(const roast_measurement *measurement, roast_store_options *options) {
     options->files = measurement->files;
     options->n_files = measurement->n_files;
-    options->blobs = &measurement->blob;
-    options->n_blobs = 1;
+    options->blobs = measurement->blobs;
+    options->n_blobs = sizeof measurement->blobs / sizeof *measurement->blobs;
 }
 
 const roast_metrics *roast_measurement_metrics(const roast_measurement *measurement) {

@@ -67,7 +67,7 @@ static roast_status take_notes(roast_summary *summary, const roast_run *about, r
 
 roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *about,
                                roast_summary **out, roast_error *err) {
-    const roast_summary_source source = {metrics, about};
+    const roast_summary_source source = {.metrics = metrics, .about = about};
     roast_summary *summary = roast_alloc_zero(sizeof *summary);
     if (summary == NULL)
         return no_memory(err);
@@ -82,6 +82,30 @@ roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *ab
     }
     *out = summary;
     return ROAST_OK;
+}
+
+static roast_status refill(roast_summary *summary, int table, const roast_summary_source *source,
+                           roast_status (*fill)(const roast_summary_source *, roast_grid *,
+                                                roast_error *),
+                           roast_error *err) {
+    roast_grid *grid = NULL, *old = summary->tables[table];
+    roast_status status = roast_grid_new(roast_grid_id(old), roast_grid_title(old), &grid, err);
+    if (status == ROAST_OK)
+        status = fill(source, grid, err);
+    if (status != ROAST_OK) {
+        roast_grid_free(grid);
+        return status;
+    }
+    summary->tables[table] = grid;
+    roast_grid_free(old);
+    return ROAST_OK;
+}
+
+roast_status roast_summary_explain(roast_summary *summary, const roast_findings *findings,
+                                   roast_error *err) {
+    const roast_summary_source source = {.findings = findings};
+    ROAST_TRY(refill(summary, TABLE_findings, &source, roast_summary_fill_findings, err));
+    return refill(summary, TABLE_budget, &source, roast_summary_fill_budget, err);
 }
 
 void roast_summary_free(roast_summary *summary) {

@@ -9,6 +9,8 @@
 #include "roast/summary.h"
 
 #define ROAST_SUMMARY_TABLES(X)                                                                    \
+    X(findings, "Findings", roast_summary_fill_findings)                                           \
+    X(budget, "Budget", roast_summary_fill_budget)                                                 \
     X(challenge, "200 Gbps Challenge", roast_summary_fill_challenge)                               \
     X(throughput, "Throughput Metrics", roast_summary_fill_throughput)                             \
     X(events, "Event Processing Metrics", roast_summary_fill_events)                               \
@@ -29,7 +31,8 @@
 /* What a table is made from. */
 typedef struct roast_summary_source {
     const roast_metrics *metrics;
-    const roast_run *about; /* may be NULL */
+    const roast_run *about;         /* may be NULL */
+    const roast_findings *findings; /* may be NULL */
 } roast_summary_source;
 
 /* A grid that has its title and nothing else comes in. */

@@ -184,21 +184,13 @@ static void take_back(roast_writer *writer, const counted *kept) {
         memcpy(writer->pack.states, kept->states, kept->workers * sizeof *kept->states);
 }
 
-static roast_status write_delta(roast_writer *writer, const roast_run *delta, roast_error *err) {
-    const roast_attempts *attempts = roast_run_attempts_view(delta);
-    ROAST_TRY(roast_write_head(writer, delta, true, err));
-    ROAST_TRY(roast_write_chunks(writer, roast_run_chunks_view(delta), err));
-    ROAST_TRY(roast_write_series(writer, roast_run_series_view(delta), err));
-    return attempts == NULL ? ROAST_OK : roast_write_attempts(writer, attempts, err);
-}
-
 roast_status roast_store_live_append(roast_store_live *live, const roast_run *delta,
                                      roast_error *err) {
     counted kept;
     ROAST_TRY(remember(&live->writer, &kept, err));
     roast_status status = roast_db_exec(&live->db, "BEGIN IMMEDIATE", err);
     if (status == ROAST_OK) {
-        status = write_delta(&live->writer, delta, err);
+        status = roast_write_run(&live->writer, delta, true, err);
         if (status == ROAST_OK)
             status = roast_db_exec(&live->db, "COMMIT", err);
         if (status != ROAST_OK) {

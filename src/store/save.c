@@ -73,10 +73,10 @@ roast_status roast_save_extras(roast_writer *writer, const roast_store_options *
 /* Pages of 4 kB make a small run small: each of some 25 tables has one at least. Large ones spare
  * time and room where there is much. */
 static int page_size_for(const roast_run *run) {
-    uint64_t rows = 0;
-    if (run != NULL)
-        rows = roast_chunklog_count(roast_run_chunks_view(run)) +
-               roast_series_sample_count(roast_run_series_view(run)) / 16;
+    const roast_chunklog *chunks = run == NULL ? NULL : roast_run_chunks_view(run);
+    const roast_series *series = run == NULL ? NULL : roast_run_series_view(run);
+    uint64_t rows = (chunks == NULL ? 0 : roast_chunklog_count(chunks)) +
+                    (series == NULL ? 0 : roast_series_sample_count(series) / 16);
     return rows < 2000 ? 4096 : 8192;
 }
 
@@ -85,7 +85,7 @@ static roast_status fill_database(roast_db *db, const roast_run *run,
     roast_writer writer = {.db = db};
     roast_status status = roast_save_extras(&writer, options, err);
     if (status == ROAST_OK && run != NULL)
-        status = roast_write_run(&writer, run, err);
+        status = roast_write_run(&writer, run, false, err);
     roast_writer_reset(&writer);
     if (status == ROAST_OK)
         status = roast_db_exec(db, "COMMIT", err);

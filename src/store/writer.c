@@ -116,11 +116,15 @@ roast_status roast_writer_text(roast_writer *writer, roast_str text, uint32_t *i
 
 /* ---- all ---- */
 
-roast_status roast_write_run(roast_writer *writer, const roast_run *run, roast_error *err) {
-    ROAST_TRY(roast_write_head(writer, run, false, err));
-    ROAST_TRY(roast_write_chunks(writer, roast_run_chunks_view(run), err));
-    ROAST_TRY(roast_write_series(writer, roast_run_series_view(run), err));
-    if (roast_run_attempts_view(run) != NULL)
-        ROAST_TRY(roast_write_attempts(writer, roast_run_attempts_view(run), err));
-    return ROAST_OK;
+roast_status roast_write_run(roast_writer *writer, const roast_run *run, bool part,
+                             roast_error *err) {
+    const roast_chunklog *chunks = roast_run_chunks_view(run); /* NULL: given away */
+    const roast_series *series = roast_run_series_view(run);
+    const roast_attempts *attempts = roast_run_attempts_view(run);
+    ROAST_TRY(roast_write_head(writer, run, part, err));
+    if (chunks != NULL)
+        ROAST_TRY(roast_write_chunks(writer, chunks, err));
+    if (series != NULL)
+        ROAST_TRY(roast_write_series(writer, series, err));
+    return attempts == NULL ? ROAST_OK : roast_write_attempts(writer, attempts, err);
 }

@@ -96,7 +96,8 @@ roast_status roast_write_series(roast_writer *writer, const roast_series *series
 roast_status roast_write_attempts(roast_writer *writer, const roast_attempts *attempts,
                                   roast_error *err);
 /* All of the above. */
-roast_status roast_write_run(roast_writer *writer, const roast_run *run, roast_error *err);
+roast_status roast_write_run(roast_writer *writer, const roast_run *run, bool part,
+                             roast_error *err);
 
 roast_status roast_write_bytes(roast_writer *writer, roast_insert table, int64_t id,
                                const char *name, roast_str bytes, roast_error *err);

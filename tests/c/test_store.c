@@ -89,6 +89,17 @@ static void test_lent_parts(void **state) {
     roast_run_free(run);
     roast_chunklog_free(log);
     roast_series_free(series);
+    /* Parts that were given away, and not lent back. */
+    run = empty_run();
+    roast_chunklog_free(roast_run_give_chunks(run));
+    roast_series_free(roast_run_give_series(run));
+    roast_run_lend_chunks(run, NULL);
+    roast_run_lend_series(run, NULL);
+    save(run);
+    back = load();
+    assert_int_equal(0, roast_chunklog_count(roast_run_chunks_view(back)));
+    roast_run_free(back);
+    roast_run_free(run);
 }
 
 /* ---- reading bit by bit ---- */

@@ -206,8 +206,7 @@ static void test_wrong_rows(void **state) {
         "UPDATE chunk_rows SET sections = '[' WHERE layout IS NOT NULL",
         "UPDATE chunk_rows SET sections = '[1,2]' WHERE layout IS NOT NULL",
         "UPDATE chunk_rows SET sections = '[1,2,3,4,5,6,7,8,9,10,11,12,13]' WHERE layout > 0",
-        "UPDATE chunk_rows SET sections = '[1,2,3,4,5,6,7,8,9,10,11,99999999999999999999]' "
-        "WHERE layout > 0",
+        "UPDATE chunk_rows SET sections = '[1,99999999999999999999]' WHERE layout > 0",
         "UPDATE chunk_rows SET sections = '[1,2,3,4,5,6,7,8,9,10,11,-]' WHERE layout > 0",
         "UPDATE chunk_rows SET sections_more = '[0,0]' WHERE layout > 0",
         "UPDATE chunk_rows SET sections_more = 5 WHERE layout > 0",

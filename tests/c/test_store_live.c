@@ -183,12 +183,13 @@ static void test_snapshot(void **state) {
     (void)state;
     roast_error err;
     roast_store_live *live = begin();
-    roast_run *delta = delta_of(1, 5, 1790000000, 3);
+    roast_run *delta = delta_of(1, 5, 1790000000, 3), *later = delta_of(6, 5, 1790000100, 3);
     roast_chunk chunk;
     bool there;
     append_run(live, delta);
     roast_store *store = open_store();
-    append_run(live, delta_of(6, 5, 1790000100, 3));
+    append_run(live, later);
+    roast_run_free(later);
     for (int i = 0; i < 5; i++) {
         assert_ok(roast_store_next_chunk(store, &chunk, &there, &err), err);
         assert_true(there);

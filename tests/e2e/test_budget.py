@@ -200,7 +200,9 @@ def test_a_healthy_cluster(fileset, workers):
     assert kinds["processing"] == len(run.chunks) == CHUNKS
     assert kinds["reduction"] >= 1 and kinds["other"] >= 1  # preprocessing
     assert {attempt["outcome"] for attempt in attempts} == {"done"}
-    assert budget["parts"]["lost"] == 0 and budget["parts"]["compute_offcpu"] >= CHUNKS * 0.05
+    assert budget["parts"]["lost"] == 0
+    # the CPU time of the reads is taken for computing
+    assert budget["parts"]["compute_offcpu"] + budget["parts"]["read"] >= CHUNKS * 0.05
     assert run.budget("dataset")["ttbar"]["parts"]["read"] > 0
     for attempt in attempts:
         assert attempt["ready"] <= attempt["sent"] <= attempt["ended"]
@@ -227,15 +229,15 @@ def test_a_known_split(client, fileset, tmp_path):
     assert outcomes == {"done": len(run.chunks) - 1, "raised": 1}
     (raised,) = [a for a in run.attempts.records() if a["outcome"] == "raised"]
     assert "ValueError('the first time')" in raised["exception"]
-    assert raised["wasted_seconds"] == pytest.approx(parts["lost"], rel=0.05)
     assert run.failed_pieces() == []  # it went well the second time
+    assert raised["wasted_seconds"] == pytest.approx(parts["lost"], rel=0.05)
 
 
 def test_tasks_of_others_are_no_idle_time(client, fileset):
     with distributed.Client(client.scheduler.address, set_as_default=False) as other:
         futures = other.map(time.sleep, [0.3] * 6, pure=False)
         run = run_of(on_dask(client, {"ttbar": fileset["ttbar"]}, Quick()))
-        distributed.wait(futures)
+        other.gather(futures)
     assert_adds_up(run)
     foreign = [a for a in run.attempts.records(foreign=True) if a["kind"] == "foreign"]
     assert foreign and {a["key"] for a in foreign} == {None}
@@ -311,5 +313,6 @@ def test_executors_of_this_machine(executor, fileset):
     budget = assert_adds_up(run)
     assert budget["from_attempts"] is False and run.attempts is None
     assert budget["parts"]["before_process"] > 0
-    assert budget["parts"]["compute_offcpu"] >= CHUNKS * 0.05
+    # the CPU time of the reads is taken for computing
+    assert budget["parts"]["compute_offcpu"] + budget["parts"]["read"] >= CHUNKS * 0.05
     assert "worker_overhead" not in budget["parts"]  # nobody could tell

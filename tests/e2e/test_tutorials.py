@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.M | re.S)
 MEASURED = re.compile(
-    r"-?\d[\d.,]*(?:e[-+]?\d+)? ?(?:[kMGT]?(?:B|Hz|bps)(?:/s|/core)?|Hz/core|[mµn]?s|min|h|%|×)(?![\w%])"
+    r"-?\d[\d.,]*(?:e[-+]?\d+)? ?(?:[kMGT]?(?:B|Hz|bps)(?:/s|/core)?|bytes|[mµn]?s|min|h|%|×)(?![\w%])"
 )
 # The program that was installed with the package.
 PROGRAM = Path(os.environ.get("ROAST_PROGRAM") or Path(sys.executable).with_name("roast"))

@@ -76,7 +76,7 @@ def test_a_task_that_raises_is_told_of_before_it_is_tried_again():
     # from another worker than the one that has it now: about another try
     scheduler.watch.raised(key=KEY, worker=B, startstops=phases, exception_text="KeyError(1)", thread=1)
     scheduler.watch.raised(
-        key=KEY, worker=A, startstops=phases, exception_text="ValueError('no, \"thanks\"')", thread=5)
+        key=KEY, worker=A, startstops=phases, exception_text=repr(ValueError("no, \"thanks\" it's\na \\")), thread=5)
     scheduler.release(KEY, "task-erred-17.5")
     scheduler.send(KEY, worker=B)
     scheduler.release(KEY, "task-erred-18.5")  # another one raised, and this one is not needed any more
@@ -86,7 +86,7 @@ def test_a_task_that_raises_is_told_of_before_it_is_tried_again():
         startstops=phases, exception_text="OSError(2, 'no file')")
     first, second, third = scheduler.records()
     assert [r["outcome"] for r in (first, second, third)] == ["raised", "lost", "raised"]
-    assert first["exception"] == 'ValueError: no, "thanks"'
+    assert first["exception"] == 'ValueError: no, "thanks" it\'s\na \\'
     assert (first["start"], first["wasted_seconds"], first["thread"]) == (10.0, 1.0, 5)
     assert (second["exception"], second["worker"], second["start"]) == ("called off: task-erred", B, None)
     assert 0 <= second["wasted_seconds"] < 60

@@ -1,0 +1,348 @@
+/* The rules about workers, hosts, files, memory, losses and the measurement itself. */
+#include "diagnose_sample.h"
+
+#define HEALTHY .workers = 4, .threads = 1, .chunks = 80
+
+static void slower(piece *p, double factor) {
+    p->duration *= factor;
+    p->cpu *= factor;
+}
+
+/* ---- stragglers ---- */
+
+static void third_worker_is_slow(piece *p) {
+    if (p->worker == 2)
+        slower(p, 2.5);
+}
+
+static void crowded_worker(piece *p) {
+    if (p->worker == 0) {
+        p->duration *= 3;
+        p->queue = p->duration * 0.65;
+    }
+}
+
+static void a_little_slower(piece *p) {
+    if (p->worker == 2)
+        slower(p, 1.25);
+}
+
+/* Half of the workers are of another kind. */
+static void two_kinds(piece *p) {
+    if (p->worker % 2 == 1)
+        slower(p, 2.5);
+}
+
+/* Chunks differ by so much that a few slow ones mean nothing. */
+static void wild(piece *p) {
+    double factor = p->index % 3 == 0 ? 6 : p->index % 3 == 1 ? 1 : 0.3;
+    slower(p, factor);
+}
+
+static void test_straggler_worker(void **state) {
+    (void)state;
+    expect_first(play(&(scene){HEALTHY, .change = third_worker_is_slow}),
+                 ROAST_FINDING_straggler_worker, "tcp://w2");
+    expect_first(play(&(scene){.workers = 2, .threads = 1, .chunks = 40, .change = crowded_worker}),
+                 ROAST_FINDING_straggler_worker, "Something else runs on its cores");
+    expect_none(play(&(scene){HEALTHY, .change = a_little_slower}), ROAST_FINDING_straggler_worker);
+    expect_none(play(&(scene){.workers = 8, .threads = 1, .chunks = 160, .change = two_kinds}),
+                ROAST_FINDING_straggler_worker);
+    expect_none(play(&(scene){HEALTHY, .change = wild}), ROAST_FINDING_straggler_worker);
+}
+
+/* Workers keep to files of their own, and one file is slow. */
+static void slow_by_its_file(piece *p) {
+    p->file = p->worker;
+    p->dataset = 0;
+    if (p->file == 2)
+        slower(p, 3);
+}
+
+static void test_worker_with_a_slow_file(void **state) {
+    (void)state;
+    expect_none(play(&(scene){HEALTHY, .change = slow_by_its_file}),
+                ROAST_FINDING_straggler_worker);
+}
+
+static void second_host_is_slow(piece *p) {
+    if (p->worker / 2 == 1)
+        slower(p, 2.5);
+}
+
+static void one_worker_of_the_host(piece *p) {
+    if (p->worker == 2)
+        slower(p, 2.5);
+}
+
+static void test_straggler_host(void **state) {
+    (void)state;
+    const scene hosts = {.workers = 8, .threads = 1, .chunks = 160, .workers_per_host = 2};
+    scene s = hosts;
+    s.change = second_host_is_slow;
+    expect_first(play(&s), ROAST_FINDING_straggler_host, "node1");
+    s.change = second_host_is_slow;
+    expect_none(play(&s), ROAST_FINDING_straggler_worker);
+    s.change = one_worker_of_the_host;
+    expect_none(play(&s), ROAST_FINDING_straggler_host);
+}
+
+static void one_huge_file(piece *p) {
+    p->file = p->index;
+    p->dataset = 0;
+    if (p->index == 60) {
+        p->events *= 20;
+        slower(p, 20);
+    }
+}
+
+static void one_slow_file(piece *p) {
+    p->file = p->index % 8;
+    p->dataset = 0;
+    if (p->file == 3)
+        slower(p, 4);
+}
+
+/* Longer, because it has more events: as long an event as the others. */
+static void one_larger_file(piece *p) {
+    p->file = p->index % 8;
+    p->dataset = 0;
+    if (p->file == 3) {
+        p->events *= 4;
+        slower(p, 4);
+    }
+}
+
+/* Everything was slow for a while, and one file fell into it. */
+static void slow_hour(piece *p) {
+    p->file = p->index / 10;
+    p->dataset = 0;
+    if (p->start > 8 && p->start < 20)
+        p->duration *= 4;
+}
+
+static void test_straggler_file(void **state) {
+    (void)state;
+    expect_first(play(&(scene){HEALTHY, .change = one_huge_file}), ROAST_FINDING_straggler_file,
+                 "file_60.root");
+    expect_first(play(&(scene){HEALTHY, .change = one_slow_file}), ROAST_FINDING_straggler_file,
+                 "file_3.root");
+    expect_none(play(&(scene){HEALTHY, .change = one_larger_file}), ROAST_FINDING_straggler_file);
+    expect_none(play(&(scene){HEALTHY, .change = slow_hour}), ROAST_FINDING_straggler_file);
+}
+
+/* ---- balance ---- */
+
+/* The last chunks get longer and longer, all of them: nobody is an exception. */
+static void longer_and_longer(piece *p) {
+    p->file = 0;
+    p->dataset = 0;
+    p->before = NAN;
+    p->n_reads = 0;
+    if (p->index >= 196)
+        slower(p, 2 + 10 * (double)(p->index - 196));
+}
+
+static void test_long_tail(void **state) {
+    (void)state;
+    expect_first(
+        play(&(scene){.workers = 20, .threads = 1, .chunks = 200, .change = longer_and_longer}),
+        ROAST_FINDING_long_tail, "idle");
+    expect_none(play(&(scene){.workers = 20, .threads = 1, .chunks = 190}),
+                ROAST_FINDING_long_tail);
+}
+
+static void whole_small_files(piece *p) {
+    p->file = p->index;
+    p->events = 10;
+    p->before = NAN;
+}
+
+static void test_too_many_workers(void **state) {
+    (void)state;
+    expect_first(
+        play(&(scene){.workers = 40, .threads = 1, .chunks = 12, .change = whole_small_files}),
+        ROAST_FINDING_too_many_workers, "12 chunks for 40 threads");
+    expect_none(
+        play(&(scene){.workers = 12, .threads = 1, .chunks = 12, .change = whole_small_files}),
+        ROAST_FINDING_too_many_workers);
+}
+
+static void everybody_waits_for_a_core(piece *p) {
+    p->queue = p->duration;
+    p->duration *= 2;
+}
+
+static void test_more_threads_than_cores(void **state) {
+    (void)state;
+    expect_first(play(&(scene){HEALTHY, .change = everybody_waits_for_a_core}),
+                 ROAST_FINDING_too_many_workers, "More threads than cores");
+    expect_none(play(&(scene){.workers = 2, .threads = 1, .chunks = 40, .change = crowded_worker}),
+                ROAST_FINDING_too_many_workers);
+}
+
+static void minutes(piece *p) {
+    slower(p, 30);
+}
+
+static void test_too_few_workers(void **state) {
+    (void)state;
+    expect_some(play(&(scene){.workers = 2, .threads = 1, .chunks = 200, .change = minutes}),
+                ROAST_FINDING_too_few_workers, ROAST_SEVERITY_note, "More workers");
+    /* As busy, but over in a minute. */
+    expect_none(play(&(scene){.workers = 2, .threads = 1, .chunks = 60}),
+                ROAST_FINDING_too_few_workers);
+    /* As long, but with a handful of chunks each. */
+    expect_none(play(&(scene){.workers = 8, .threads = 1, .chunks = 80, .change = minutes}),
+                ROAST_FINDING_too_few_workers);
+}
+
+/* ---- memory ---- */
+
+static void fills_memory(piece *p) {
+    if (p->worker == 1)
+        p->rss_peak = 3.9e9;
+}
+
+static void test_memory_pressure(void **state) {
+    (void)state;
+    expect_first(play(&(scene){HEALTHY, .peak_memory = 3.4e9}), ROAST_FINDING_memory_pressure,
+                 "memory_limit=");
+    expect_some(play(&(scene){HEALTHY, .peak_memory = 2.9e9}), ROAST_FINDING_memory_pressure,
+                ROAST_SEVERITY_note, "2.9 GB of 4.0 GB");
+    /* Between two samples: the chunks have seen it. */
+    expect_some(play(&(scene){HEALTHY, .change = fills_memory}), ROAST_FINDING_memory_pressure,
+                ROAST_SEVERITY_critical, "tcp://w1");
+    expect_none(play(&(scene){HEALTHY, .peak_memory = 2.7e9}), ROAST_FINDING_memory_pressure);
+    /* As much memory, and a larger limit. */
+    expect_none(play(&(scene){HEALTHY, .peak_memory = 3.9e9, .limit = 16e9}),
+                ROAST_FINDING_memory_pressure);
+}
+
+static void test_spilling(void **state) {
+    (void)state;
+    roast_error err;
+    expect_some(play(&(scene){HEALTHY, .spilled = 1e9}), ROAST_FINDING_spilling,
+                ROAST_SEVERITY_note, "1 worker had up to 1.0 GB");
+    expect_none(play(&(scene){HEALTHY, .spilled = 1e6}), ROAST_FINDING_spilling);
+    /* Time that the spans tell of. */
+    roast_run *run = play(&(scene){HEALTHY});
+    roast_span_value span = {.context = roast_str_of("execute"),
+                             .prefix = roast_str_of("P"),
+                             .activity = roast_str_of("disk-write"),
+                             .unit = roast_str_of("seconds"),
+                             .value = 40};
+    assert_ok(roast_run_add_span(run, &span, &err), err);
+    expect_some(run, ROAST_FINDING_spilling, ROAST_SEVERITY_warning, "40 s");
+    run = play(&(scene){HEALTHY});
+    span.unit = roast_str_of("bytes");
+    assert_ok(roast_run_add_span(run, &span, &err), err);
+    expect_none(run, ROAST_FINDING_spilling);
+}
+
+/* ---- losses ---- */
+
+static void add_departure(roast_run *run, const char *worker, double when, bool expected) {
+    roast_error err;
+    roast_attempts *attempts = roast_run_attempts(run);
+    const roast_departure departure = {.worker = attempts_worker(attempts, worker),
+                                       .when = {T0 * 1000000000 + (int64_t)(when * 1e9)},
+                                       .expected = expected,
+                                       .running = 1};
+    assert_ok(roast_attempts_add_departure(attempts, &departure, &err), err);
+}
+
+static void lose_task(roast_run *run, const char *worker, double from, double to) {
+    roast_error err;
+    roast_attempts *attempts = roast_run_attempts(run);
+    roast_attempt attempt = try_of("P", "P-lost", attempts_worker(attempts, worker),
+                                   (try_times){from, from, NAN, NAN, to});
+    attempt.outcome = ROAST_OUTCOME_lost;
+    attempt.departure = 0;
+    assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
+}
+
+static void some_fail(piece *p) {
+    p->fails = p->index % 8 == 0;
+}
+
+static void test_lost_work(void **state) {
+    (void)state;
+    roast_run *run = play(&(scene){HEALTHY});
+    add_departure(run, "tcp://w3", 20, false);
+    expect_first(run, ROAST_FINDING_lost_work, "1 worker left unexpectedly");
+    run = play(&(scene){HEALTHY});
+    add_departure(run, "tcp://w3", 20, true);
+    expect_none(run, ROAST_FINDING_lost_work);
+    /* What failed and was never done is missing in the result. */
+    expect_first(play(&(scene){HEALTHY, .change = some_fail}), ROAST_FINDING_lost_work,
+                 "failed_fileset()");
+}
+
+static void test_lost_to_memory(void **state) {
+    (void)state;
+    roast_run *run = play(&(scene){HEALTHY, .peak_memory = 3.95e9});
+    add_departure(run, "tcp://w0", 20, false);
+    lose_task(run, "tcp://w0", 10, 20);
+    expect_first(run, ROAST_FINDING_memory_pressure, "1 worker left with full memory");
+    run = play(&(scene){HEALTHY, .peak_memory = 3.95e9});
+    add_departure(run, "tcp://w0", 20, false);
+    lose_task(run, "tcp://w0", 10, 20);
+    expect_none(run, ROAST_FINDING_lost_work);
+}
+
+/* ---- measuring ---- */
+
+static void test_measurement(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = play(&(scene){HEALTHY});
+    assert_ok(roast_run_add_note(run, roast_str_of("spans were merged"), &err), err);
+    expect_some(run, ROAST_FINDING_measurement, ROAST_SEVERITY_note, "spans were merged");
+    run = play(&(scene){HEALTHY});
+    roast_run_set_report(run, &(roast_report){.have_chunks = true, .chunks = 100});
+    expect_some(run, ROAST_FINDING_measurement, ROAST_SEVERITY_warning,
+                "20 of 100 chunks left no record");
+    run = play(&(scene){HEALTHY});
+    roast_run_set_report(run, &(roast_report){.have_chunks = true, .chunks = 80});
+    expect_none(run, ROAST_FINDING_measurement);
+    /* Nobody decorated process(): there is nothing wrong with that. */
+    run = run_of(10);
+    roast_run_set_report(run, &(roast_report){.have_chunks = true, .chunks = 80});
+    expect_none(run, ROAST_FINDING_measurement);
+}
+
+static void test_silence(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = play(&(scene){HEALTHY});
+    const roast_run_clock clock = roast_run_get_clock(run);
+    double value[ROAST_COLUMNS];
+    for (int i = 0; i < ROAST_COLUMNS; i++)
+        value[i] = NAN;
+    value[ROAST_COLUMN_last_seen] = clock.end - 60;
+    roast_utc when = {(int64_t)(clock.end * 1e9)};
+    assert_ok(roast_series_tick(roast_run_series(run), when, 4, &err), err);
+    assert_ok(roast_series_append(roast_run_series(run), 0, value, &err), err);
+    expect_some(run, ROAST_FINDING_measurement, ROAST_SEVERITY_note, "no heartbeat for 60 s");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_straggler_worker),
+        cmocka_unit_test(test_worker_with_a_slow_file),
+        cmocka_unit_test(test_straggler_host),
+        cmocka_unit_test(test_straggler_file),
+        cmocka_unit_test(test_long_tail),
+        cmocka_unit_test(test_too_many_workers),
+        cmocka_unit_test(test_more_threads_than_cores),
+        cmocka_unit_test(test_too_few_workers),
+        cmocka_unit_test(test_memory_pressure),
+        cmocka_unit_test(test_spilling),
+        cmocka_unit_test(test_lost_work),
+        cmocka_unit_test(test_lost_to_memory),
+        cmocka_unit_test(test_measurement),
+        cmocka_unit_test(test_silence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
