@@ -48,6 +48,7 @@ typedef struct cli_verb {
 /* One row a verb, in the order of the help page; cmd_<name>.c defines cli_verb_<name>. */
 #define CLI_VERB_LIST(X)                                                                           \
     X(show)                                                                                        \
+    X(diagnose)                                                                                    \
     X(ls)                                                                                          \
     X(export)                                                                                      \
     X(sql)                                                                                         \

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "findings.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -80,19 +81,22 @@ typedef struct subject {
     roast_store *store;
     roast_run *run; /* the whole run, where it had to be read */
     roast_metrics *metrics;
+    roast_findings *findings;
     const roast_run *about;
     const char *state; /* what is to be said of it; NULL: it is finished */
 } subject;
 
 static void forget(subject *it) {
     roast_metrics_free(it->metrics);
+    roast_findings_free(it->findings);
     roast_run_free(it->run);
     roast_store_close(it->store);
 }
 
 static roast_status compute(subject *it, roast_error *err) {
     it->about = it->run;
-    return roast_metrics_compute(it->run, &it->metrics, err);
+    ROAST_TRY(roast_metrics_compute(it->run, &it->metrics, err));
+    return roast_diagnose_run(it->run, it->metrics, &it->findings, err);
 }
 
 /* What was computed when the measurement was saved. *found is false where that was not, or by a program
@@ -107,13 +111,16 @@ static roast_status read_saved(subject *it, bool *found, roast_error *err) {
         return ROAST_OK;
     if (status != ROAST_OK)
         return status;
-    if (roast_metrics_is_current(it->metrics)) {
+    ROAST_TRY(findings_saved(it->store, &it->findings, err));
+    if (roast_metrics_is_current(it->metrics) && it->findings != NULL) {
         *found = true;
         it->about = roast_store_head(it->store);
         return ROAST_OK;
     }
     roast_metrics_free(it->metrics);
+    roast_findings_free(it->findings);
     it->metrics = NULL;
+    it->findings = NULL;
     return ROAST_OK;
 }
 
@@ -149,6 +156,11 @@ static roast_status show(const subject *it, const request *wanted, roast_sink *o
     roast_status status = roast_summary_new(it->metrics, it->about, &summary, err);
     if (status != ROAST_OK)
         return status;
+    status = roast_summary_explain(summary, it->findings, err);
+    if (status != ROAST_OK) {
+        roast_summary_free(summary);
+        return status;
+    }
     if (wanted->json) {
         if (it->state != NULL)
             status = roast_summary_add_note(summary, roast_str_of(it->state), err);

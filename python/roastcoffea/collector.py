@@ -18,6 +18,7 @@ from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
 from roastcoffea.export.measurements import (
+    at_free_name,
     config_json,
     extras_of,
     measurement_path,
@@ -194,9 +195,9 @@ class MetricsCollector(Results):
         """A folder that cannot be written to is told now, not after hours."""
         if self.output_dir is None:
             return
-        self.measurement_path = measurement_path(self.output_dir, self.measurement_name)
-        self._live = LiveWriter(
-            self.measurement_path, self.overwrite, self._news.reader(), self._meta()
+        self.measurement_path, self._live = at_free_name(
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
+            self.output_dir, self.measurement_name, self.overwrite,
         )
 
     def _end_measurement(self) -> None:

@@ -143,6 +143,16 @@ def test_names_that_are_free(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_a_name_that_somebody_else_takes_in_between(tmp_path, monkeypatch):
+    metrics = aggregated()
+    first = save_measurement(metrics, 0.0, 1.0, tmp_path, "taken")
+    names = iter(["taken", "taken", "free"])
+    monkeypatch.setattr(_core, "new_measurement_name", lambda folder, t: next(names))
+    metrics["second"] = True
+    assert save_measurement(metrics, 0.0, 1.0, tmp_path) == tmp_path / "free"
+    assert "second" not in load_measurement(first)[0]
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../up", "/abs", "nul\0"])
 def test_names_that_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="measurement_name"):

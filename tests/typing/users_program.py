@@ -115,7 +115,7 @@ def look(folder: Path) -> npt.NDArray[np.float64]:
     figure, axes = plot_per_task_cpu_io(run.span_metrics)
     figure, axes = plot_throughput_timeline(run.metrics["chunk_info"])
     axes.set_ylim(0, 1)
-    figure.savefig("throughput.pdf")
+    figure.set_dpi(200)
     made: dict[str, Path] = plot_all(run, folder)
     print(made, run.meta["host"], run.state)
     durations: npt.NDArray[np.float64] = run.run.chunks.column("duration")

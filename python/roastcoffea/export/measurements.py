@@ -9,17 +9,25 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from roastcoffea import _core
 from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.export import extras
 
-__all__ = ["SavedMeasurement", "load_measurement", "measurement_path", "read_measurement", "save_measurement"]
+__all__ = [
+    "SavedMeasurement",
+    "at_free_name",
+    "load_measurement",
+    "measurement_path",
+    "read_measurement",
+    "save_measurement",
+]
 
+_T = TypeVar("_T")
 _REPORT = {
     "entries": "total_events",
     "bytesread": "total_bytes_read",
@@ -44,12 +52,13 @@ def save_measurement(
     all; with ``overwrite=False`` it is a FileExistsError. A directory that is no measurement is never
     touched.
     """
-    path = measurement_path(output_dir, measurement_name, t0)
     run = _run_of(metrics, t0, t1)
-    _core.save_measurement(
-        run, path, overwrite=overwrite, config=config_json(config), extras=extras_of(metrics, run, t0, t1)
-    )
-    return path
+    kept, more = config_json(config), extras_of(metrics, run, t0, t1)
+
+    def save(path: Path, replace: bool) -> None:
+        _core.save_measurement(run, path, overwrite=replace, config=kept, extras=more)
+
+    return at_free_name(save, output_dir, measurement_name, overwrite, t0)[0]
 
 
 def load_measurement(path: str | os.PathLike[str]) -> tuple[dict[str, Any], float, float]:
@@ -108,6 +117,24 @@ def measurement_path(
     if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"measurement_name: {name!r} is no name of a directory in {str(folder)!r}")
     return folder / name
+
+
+def at_free_name(
+    make: Callable[[Path, bool], _T],
+    output_dir: str | os.PathLike[str],
+    name: str | None,
+    overwrite: bool,
+    t0: float | None = None,
+) -> tuple[Path, _T]:
+    """Calls ``make(path, overwrite)``. Without a name it is one that is free, also if somebody else takes
+    it in the same moment."""
+    while True:
+        path = measurement_path(output_dir, name, t0)
+        try:
+            return path, make(path, overwrite and name is not None)
+        except FileExistsError:
+            if name is not None:
+                raise
 
 
 def config_json(config: Mapping[str, Any] | None) -> bytes | None:
