@@ -9,7 +9,6 @@
 #include "sample_chunks.h"
 
 #include "roast/metrics.h"
-#include "roast/run.h"
 
 enum { CHUNKS = 1000000, ROUNDS = 5, ROUNDS_MAX = 1000 };
 
@@ -24,27 +23,6 @@ static void must(roast_status status) {
 
 static double seconds_since(roast_mono start) {
     return 1e-9 * (double)roast_mono_since(start, roast_mono_now());
-}
-
-static roast_run *make_run(void) {
-    static sample_chunk sample;
-    roast_run *run;
-    must(roast_run_new(&run, &error));
-    for (uint64_t i = 0; i < CHUNKS; i++) {
-        sample_chunk_make(&sample, i);
-        must(roast_chunklog_append(roast_run_chunks(run), &sample.chunk, &error));
-    }
-    roast_run_set_clock(run, 0, 3600);
-    const roast_report report = {.have_entries = true,
-                                 .have_bytesread = true,
-                                 .have_processtime = true,
-                                 .have_chunks = true,
-                                 .entries = INT64_C(100000) * CHUNKS,
-                                 .bytesread = INT64_C(20000000) * CHUNKS,
-                                 .processtime = 2.0 * CHUNKS,
-                                 .chunks = CHUNKS};
-    roast_run_set_report(run, &report);
-    return run;
 }
 
 static double walk_seconds(const roast_run *run, int64_t *sum) {
@@ -83,7 +61,11 @@ int main(int argc, char **argv) {
     }
     counted_bytes bytes = {0};
     roast_alloc_set_hook(counted_hook, &bytes);
-    roast_run *run = make_run();
+    roast_run *run = sample_run_make(CHUNKS);
+    if (run == NULL) {
+        fprintf(stderr, "bench_metrics: out of memory\n");
+        return EXIT_FAILURE;
+    }
     size_t log_bytes = bytes.live;
     int64_t sum = 0;
     double mean = 0;

@@ -101,3 +101,32 @@ void sample_chunk_make(sample_chunk *out, uint64_t index) {
     make_numbers(&out->chunk, index, &random);
     make_tails(out, &random);
 }
+
+static roast_status fill_run(roast_run *run, uint64_t chunks) {
+    static sample_chunk sample;
+    for (uint64_t i = 0; i < chunks; i++) {
+        sample_chunk_make(&sample, i);
+        ROAST_TRY(roast_chunklog_append(roast_run_chunks(run), &sample.chunk, NULL));
+    }
+    roast_run_set_clock(run, 0, 3600);
+    const roast_report report = {.have_entries = true,
+                                 .have_bytesread = true,
+                                 .have_processtime = true,
+                                 .have_chunks = true,
+                                 .entries = INT64_C(100000) * (int64_t)chunks,
+                                 .bytesread = INT64_C(20000000) * (int64_t)chunks,
+                                 .processtime = 2.0 * (double)chunks,
+                                 .chunks = (int64_t)chunks};
+    roast_run_set_report(run, &report);
+    return ROAST_OK;
+}
+
+roast_run *sample_run_make(uint64_t chunks) {
+    roast_run *run;
+    if (roast_run_new(&run, NULL) != ROAST_OK)
+        return NULL;
+    if (fill_run(run, chunks) == ROAST_OK)
+        return run;
+    roast_run_free(run);
+    return NULL;
+}

@@ -3,7 +3,7 @@
 #ifndef ROAST_BENCH_SAMPLE_CHUNKS_H
 #define ROAST_BENCH_SAMPLE_CHUNKS_H
 
-#include "roast/chunklog.h"
+#include "roast/run.h"
 
 /* One chunk and all that it borrows. */
 typedef struct sample_chunk {
@@ -15,6 +15,9 @@ typedef struct sample_chunk {
 
 /* The chunk of that number. It points into `out`, which must not be moved. */
 void sample_chunk_make(sample_chunk *out, uint64_t index);
+
+/* A run of so many chunks with the report and the clock that go with them; NULL where memory is short. */
+roast_run *sample_run_make(uint64_t chunks);
 
 /* Even pseudo-random whole numbers, from `state`. */
 int64_t sample_random(uint64_t *state, int64_t low, int64_t high);

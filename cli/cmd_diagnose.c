@@ -242,17 +242,16 @@ const cli_verb cli_verb_diagnose = {
     .name = "diagnose",
     .usage = "RUN [OPTION ...]",
     .summary = "what held a run up, and what to change",
-    .details =
-        "RUN is the directory of a measurement. The findings are ranked, the worst first: each\n"
-        "says what was seen, why it matters, what to change, and how much core time that would\n"
-        "save at most.\n"
-        "Kinds: chunks_too_small, chunks_too_large, before_process_dominates, io_bound,\n"
-        "metadata_bound, decompression_bound, gil_contention, straggler_worker,\n"
-        "straggler_host, straggler_file, long_tail, too_few_workers, too_many_workers,\n"
-        "memory_pressure, spilling, unused_branches, reread_branches, preload,\n"
-        "reduction_bound, lost_work, serialization_heavy, slow_section, measurement.\n"
-        "Ends with 0, or with 1 where --fail-on names something that was found: for use in\n"
-        "automatic tests of an analysis.\n",
+    .details = "RUN is the directory of a measurement. The findings are ranked, the worst first:\n"
+               "each says what was seen, why it matters, what to change, and how much core time\n"
+               "that would save at most.\n"
+               "Kinds: chunks_too_small, chunks_too_large, before_process_dominates, io_bound,\n"
+               "metadata_bound, decompression_bound, gil_contention, straggler_worker,\n"
+               "straggler_host, straggler_file, long_tail, too_few_workers, too_many_workers,\n"
+               "memory_pressure, spilling, unused_branches, reread_branches, preload,\n"
+               "reduction_bound, lost_work, serialization_heavy, slow_section, measurement.\n"
+               "Ends with 0, or with 1 where --fail-on names something that was found: for\n"
+               "automatic tests of an analysis.\n",
     .options = options,
     .run = run,
 };

@@ -54,13 +54,19 @@ static PyObject *empty_log(ext_state *state) {
 
 /* A log from its packed form. NULL with an exception set. */
 static roast_chunklog *unpack(PyObject *data) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) != 0)
-        return NULL;
     roast_chunklog *log = NULL;
     roast_error err;
-    roast_status status = roast_chunklog_decode(view.buf, (size_t)view.len, &log, &err);
-    PyBuffer_Release(&view);
+    roast_status status;
+    if (PyBytes_CheckExact(data)) { /* as pickle gives it; it needs no view */
+        status = roast_chunklog_decode(PyBytes_AS_STRING(data), (size_t)PyBytes_GET_SIZE(data),
+                                       &log, &err);
+    } else {
+        Py_buffer view;
+        if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) != 0)
+            return NULL;
+        status = roast_chunklog_decode(view.buf, (size_t)view.len, &log, &err);
+        PyBuffer_Release(&view);
+    }
     return status == ROAST_OK ? log : (roast_chunklog *)ext_raise(&err);
 }
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
+from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tests" / "browser"))
@@ -21,12 +22,12 @@ sys.path.insert(0, str(HERE.parent.parent / "tests" / "browser"))
 from chromium import Chromium  # noqa: E402
 
 from roastcoffea import open_run  # noqa: E402
-from roastcoffea.export import reporter  # noqa: E402
+from roastcoffea._core import Summary  # noqa: E402
 
-WIDTH, HEIGHT = 1180, 960
+WIDTH, HEIGHT = 1180, 1528
 # Without the fonts that rich would have a browser fetch from the network.
 SVG = re.sub(r"@font-face {{.*?}}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-TABLES = ("challenge", "timing", "time_sections", "branches_by_bytes")
+TABLES = ("findings", "budget", "timing", "time_sections")
 
 
 def main(path: str) -> None:
@@ -36,9 +37,9 @@ def main(path: str) -> None:
         browser.pause(2.0)
         browser.screenshot(HERE / "report.png", whole=False)
     console = Console(record=True, width=80, file=io.StringIO())
+    summary = Summary(run.metrics, run.run)
     for name in TABLES:
-        console.print(getattr(reporter, f"format_{name}_table")(run.metrics))
-        console.print()
+        console.print(Text.from_ansi(summary.draw(80, color=True, table=name)))
     console.save_svg(str(HERE / "summary.svg"), title="mc.print_summary()", code_format=SVG)
 
 

@@ -66,7 +66,8 @@ typedef struct roast_chunklog roast_chunklog;
     X(storage_write_bytes, P, storage_write_bytes)                                                 \
     X(thread, D, thread)                     /* the kernel's id of the thread */                   \
     X(dropped_sections, U, dropped_sections) /* not kept: there were too many */                   \
-    X(faults, U, faults) /* measurements of ours that failed since the last chunk */
+    X(faults, U, faults)             /* measurements of ours that failed since the last chunk */   \
+    X(measuring_ns, T, measuring_ns) /* our own part of the thread's time, in microseconds */
 
 enum {
 #define X(name, packing, near) ROAST_CHUNK_INDEX_##name,

@@ -79,7 +79,8 @@ typedef struct roast_finding {
 typedef struct roast_findings roast_findings;
 
 /* `metrics` must be those of this very run, `budget` as well, or NULL where there is none: rules that need
- * it make no finding then. Nothing is borrowed afterwards. */
+ * it make no finding then. A budget that most of the chunks are not in (nobody knows where they ran) counts as
+ * none. Nothing is borrowed afterwards. */
 roast_status roast_diagnose(const roast_run *run, const roast_metrics *metrics,
                             const roast_budget *budget, roast_findings **out, roast_error *err);
 /* The same; computes the budget itself, and the metrics where they are NULL. */

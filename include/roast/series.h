@@ -105,13 +105,21 @@ roast_worker_event roast_series_event_at(const roast_series *series, uint64_t in
 roast_status roast_series_extend(roast_series *series, const roast_series *piece,
                                  uint64_t from_tick, uint64_t from_event, roast_error *err);
 
+/* A worker's row as it is kept: what the next one is the difference to. Zeroed storage stands before
+ * the first row. */
+typedef struct roast_series_state {
+    int64_t steps[ROAST_COLUMNS];
+    uint64_t tick;    /* the first one that the next row may belong to */
+    uint32_t missing; /* a bit a column */
+} roast_series_state;
+
 /* Walks one worker's samples in order of time. */
 typedef struct roast_series_cursor {
     const roast_series *series;
     uint32_t worker;
-    uint64_t offset, tick;
-    int64_t steps[ROAST_COLUMNS];
-    uint32_t missing; /* a bit a column */
+    uint64_t offset;
+    roast_series_state row;
+    double value[ROAST_COLUMNS]; /* of the row's steps: most rows change few of them */
 } roast_series_cursor;
 void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
                               uint32_t worker);

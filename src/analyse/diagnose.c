@@ -15,7 +15,9 @@ double roast_diagnosis_metric(const roast_diagnosis *d, const char *key) {
 }
 
 bool roast_diagnosis_matters(const roast_diagnosis *d, double saving) {
-    return saving > 0 && saving >= roast_limit.least_saving * d->available;
+    double seconds = d->threads > 0 ? saving / d->threads : saving;
+    return saving >= roast_limit.least_saving * d->available &&
+           seconds >= roast_limit.least_seconds;
 }
 
 void roast_verdict_init(roast_verdict *verdict, roast_finding_kind kind, double saving,
@@ -63,6 +65,17 @@ roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict) {
 
 /* ---- all ---- */
 
+/* Chunks that nobody can lay on a worker are missing in a budget: what it calls idle was not. */
+static bool knows_the_chunks(const roast_budget *budget, const roast_facts *facts) {
+    static const roast_budget_part parts[] = {ROAST_PART_before_process, ROAST_PART_read,
+                                              ROAST_PART_compute_cpu,    ROAST_PART_compute_offcpu,
+                                              ROAST_PART_after_process,  ROAST_PART_unaccounted};
+    double seconds = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        seconds += fmax(0, roast_budget_total(budget)->parts[parts[i]]);
+    return seconds >= facts->cost / 2;
+}
+
 /* What the whole run was: how long, how many threads, where the chunks lie in it. */
 static void measure_run(roast_diagnosis *d) {
     const roast_facts *facts = &d->facts;
@@ -99,18 +112,20 @@ roast_status roast_diagnose(const roast_run *run, const roast_metrics *metrics,
         return status;
     status = roast_facts_gather(run, &d.facts);
     if (status == ROAST_OK) {
+        if (budget != NULL && !knows_the_chunks(budget, &d.facts))
+            d.budget = NULL;
         measure_run(&d);
         status = ask_rules(&d);
     }
     roast_facts_reset(&d.facts);
+    if (d.budget != NULL)
+        roast_findings_set_budget(d.findings, roast_budget_total(d.budget));
     if (status != ROAST_OK) {
         roast_findings_free(d.findings);
         return roast_error_set(err, status, "diagnosis", -1, "the run cannot be diagnosed: %s",
                                roast_status_text(status));
     }
     roast_findings_set_current(d.findings, true);
-    if (budget != NULL)
-        roast_findings_set_budget(d.findings, roast_budget_total(budget));
     *out = d.findings;
     return ROAST_OK;
 }

@@ -98,7 +98,8 @@ static roast_status median_queue_share(const roast_facts *facts, double *share) 
 static roast_status crowded(roast_diagnosis *d) {
     double share;
     ROAST_TRY(median_queue_share(&d->facts, &share));
-    double saving = d->facts.queue, part = d->facts.queue / d->facts.timed;
+    /* What all workers have in common; what some wait longer is told of them. */
+    double part = share, saving = share * fmax(0, d->facts.timed - d->straggled);
     if (!(share >= roast_limit.queue_share) || d->facts.count < roast_limit.least_chunks ||
         !roast_diagnosis_matters(d, saving))
         return ROAST_OK;
@@ -109,7 +110,7 @@ static roast_status crowded(roast_diagnosis *d) {
     roast_say(&v.evidence,
               "In the median worker the kernel let a thread that could run wait for %s of the time "
               "in process(); %s in all.",
-              roast_say_percent(share), roast_say_time(d->facts.queue));
+              roast_say_percent(share), roast_say_time(saving));
     if (d->threads > 0)
         roast_say(&v.advice,
                   "%s instead of %s had a core; start no more than the machines have free",

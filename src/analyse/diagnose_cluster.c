@@ -244,13 +244,14 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
         roast_say(&v.title, "%s of work came to nothing", roast_say_time(seconds));
     say_losses(&v, &sum);
     if (sum.pieces > 0)
-        roast_say(&v.advice, "failed_fileset() gives exactly these pieces, to be run again. ");
+        roast_say(&v.advice, "mc.failed_fileset() gives exactly these pieces, to be run again. ");
     if (workers > 0)
         roast_say(&v.advice,
-                  "lost_workers says when each left and why it probably did; look into its log.");
+                  "mc.lost_workers says when each left and the likely cause; look into its log.");
     else
-        roast_say(&v.advice, "attempts lists what was raised; mend it, or skip files that are bad "
-                             "(Runner(skipbadfiles=...)).");
+        roast_say(&v.advice,
+                  "mc.attempts lists what was raised; mend it, or skip files that are bad "
+                  "(Runner(skipbadfiles=...)).");
     return roast_diagnosis_add(d, &v);
 }
 

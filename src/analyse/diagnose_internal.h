@@ -113,6 +113,7 @@ typedef struct roast_diagnosis {
     double span;      /* from the first chunk's start to the last one's end */
     double after;     /* from the last chunk's end to the end of the run; NaN: not known */
     bool made[ROAST_FINDING_KIND_COUNT];
+    double straggled; /* s: what chunks took longer on slow hosts and workers */
     /* The model of the chunks' cost. */
     bool has_model;
     double fixed;    /* s a chunk */

@@ -122,7 +122,8 @@ static double client_seconds(const roast_diagnosis *d, const result_sums *sums) 
 static roast_status reduction(roast_diagnosis *d, const result_sums *sums) {
     double merging = roast_diagnosis_part(d, ROAST_PART_reduction);
     double client = client_seconds(d, sums);
-    double after = d->after > 0 ? d->after * d->threads : 0;
+    double idle = roast_diagnosis_part(d, ROAST_PART_idle_tail);
+    double after = d->after > 0 ? fmin(d->after * d->threads, idle) : 0;
     /* What is idle after the last chunk, and what merges before. */
     double share = fmax(merging, fmin(after + merging, d->available));
     if (share < roast_limit.reduction_share * d->available || !roast_diagnosis_matters(d, share))

@@ -251,6 +251,7 @@ static roast_status tell_place(const comparison *c, const grouping *g, roast_fin
                   "it, or at the pace of the others, %s would be saved.",
                   kind == ROAST_FINDING_straggler_host ? "machine" : "worker",
                   roast_say_time(lost));
+    c->d->straggled += lost;
     return roast_diagnosis_add(c->d, &v);
 }
 
@@ -449,6 +450,21 @@ static double median_cpu(const comparison *c, uint32_t file, bool of_it) {
     return roast_median(c->space, count);
 }
 
+/* Whether all chunks of a file ran on one worker, which had hardly any other: then nobody can tell which of
+ * the two is slow. */
+static bool is_one_with_its_worker(const comparison *c, const grouping *g, uint32_t file) {
+    const roast_facts *facts = &c->d->facts;
+    uint32_t from = g->order.first[file], to = g->order.first[file + 1];
+    uint32_t worker = facts->facts[g->order.order[from]].worker;
+    if (worker == ROAST_NOBODY || facts->workers.count < 2)
+        return false;
+    for (uint32_t at = from; at < to; at++)
+        if (facts->facts[g->order.order[at]].worker != worker)
+            return false;
+    return (double)facts->workers.groups[worker].chunks <
+           (double)(to - from) + roast_limit.group_chunks;
+}
+
 /* Whether a file is slow, and not the time at which it was read: chunks of other files that ran meanwhile
  * were quicker, or, where hardly any did, its events take more CPU time. */
 static bool is_slow_at_any_time(const comparison *c, const grouping *g, const standing *s) {
@@ -478,7 +494,7 @@ static void check_files(const comparison *c, grouping *g) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < g->flagged && i < ENOUGH; i++) {
         standing s = g->standings[i];
-        if (is_slow_at_any_time(c, g, &s))
+        if (!is_one_with_its_worker(c, g, s.group) && is_slow_at_any_time(c, g, &s))
             g->standings[kept++] = s;
     }
     g->flagged = kept;

@@ -110,9 +110,18 @@ void roast_quality_totals_add(roast_quality_totals *totals, const roast_chunk *c
 void roast_quality_totals_finish(const roast_quality_totals *totals, const roast_run *run,
                                  roast_metrics *metrics);
 
-/* The rows of the workers and what follows from them; health.c. */
+/* How one worker fared, sample by sample; health.c. */
+typedef struct roast_health {
+    double peak_memory, limit, peak_percent, peak_spilled; /* NaN: not known */
+    roast_stats cpu, threads;
+    uint64_t samples;
+} roast_health;
+void roast_health_begin(roast_health *figures);
+void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS]);
+roast_worker_row roast_health_row(const roast_health *figures);
+/* Names the rows, which are the metrics' own and one a worker, and puts in what follows from them. */
 roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,
-                                 roast_error *err);
+                                 roast_worker_row *rows, roast_error *err);
 
 /* Order of names: by bytes, the absent one last. */
 int roast_compare_names(roast_str a, roast_str b);

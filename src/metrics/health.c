@@ -4,22 +4,25 @@
 
 #include "metrics/formulas.h"
 
-typedef struct worker_figures {
-    double peak_memory, limit, peak_percent, peak_spilled; /* NaN: not known */
-    roast_stats cpu, threads;
-    uint64_t samples;
-} worker_figures;
+/* The number where one of the two is none. As fmax, which is a call for each of them. */
+static inline double larger(double a, double b) {
+    return b > a || isnan(a) ? b : a;
+}
 
-/* fmax takes the number where one of the two is none. */
-static void add_sample(worker_figures *figures, const double value[ROAST_COLUMNS]) {
+void roast_health_begin(roast_health *figures) {
+    *figures =
+        (roast_health){.peak_memory = NAN, .limit = NAN, .peak_percent = NAN, .peak_spilled = NAN};
+}
+
+void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS]) {
     double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
     double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu];
     figures->samples++;
-    figures->peak_memory = fmax(figures->peak_memory, memory);
-    figures->peak_spilled = fmax(figures->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
+    figures->peak_memory = larger(figures->peak_memory, memory);
+    figures->peak_spilled = larger(figures->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
     if (limit > 0) {
-        figures->limit = fmax(figures->limit, limit);
-        figures->peak_percent = fmax(figures->peak_percent, memory / limit * 100);
+        figures->limit = larger(figures->limit, limit);
+        figures->peak_percent = larger(figures->peak_percent, memory / limit * 100);
     }
     if (threads > 0) {
         roast_stats_add(&figures->threads, threads);
@@ -36,22 +39,15 @@ static roast_value mean_or_none(const roast_stats *stats) {
     return stats->count > 0 ? roast_value_real(stats->mean) : roast_value_none();
 }
 
-static roast_worker_row measure_worker(const roast_series *series, uint32_t worker) {
-    worker_figures figures = {
-        .peak_memory = NAN, .limit = NAN, .peak_percent = NAN, .peak_spilled = NAN};
-    roast_series_cursor cursor;
-    roast_sample sample;
-    roast_series_cursor_init(&cursor, series, worker);
-    while (roast_series_cursor_next(&cursor, &sample))
-        add_sample(&figures, sample.value);
+roast_worker_row roast_health_row(const roast_health *figures) {
     return (roast_worker_row){
-        .samples = figures.samples,
-        .threads = mean_or_none(&figures.threads),
-        .peak_memory_bytes = roast_value_rounded(figures.peak_memory),
-        .memory_limit_bytes = roast_value_rounded(figures.limit),
-        .peak_memory_percent = real_or_none(figures.peak_percent),
-        .peak_spilled_bytes = roast_value_rounded(figures.peak_spilled),
-        .mean_cpu_percent = mean_or_none(&figures.cpu),
+        .samples = figures->samples,
+        .threads = mean_or_none(&figures->threads),
+        .peak_memory_bytes = roast_value_rounded(figures->peak_memory),
+        .memory_limit_bytes = roast_value_rounded(figures->limit),
+        .peak_memory_percent = real_or_none(figures->peak_percent),
+        .peak_spilled_bytes = roast_value_rounded(figures->peak_spilled),
+        .mean_cpu_percent = mean_or_none(&figures->cpu),
     };
 }
 
@@ -88,22 +84,14 @@ static void put_totals(roast_metrics *metrics, const roast_worker_row *rows, uin
 }
 
 roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,
-                                 roast_error *err) {
+                                 roast_worker_row *rows, roast_error *err) {
     uint32_t count = roast_series_worker_count(series);
-    void *memory;
-    if (count == 0)
-        return ROAST_OK;
-    if (roast_metrics_table(metrics, count, sizeof(roast_worker_row), &memory) != ROAST_OK)
-        return roast_metrics_no_memory(err);
-    roast_worker_row *rows = memory;
-    for (uint32_t worker = 0; worker < count; worker++) {
-        rows[worker] = measure_worker(series, worker);
+    for (uint32_t worker = 0; worker < count; worker++)
         if (roast_arena_str(&metrics->arena, roast_series_worker_name(series, worker),
                             &rows[worker].name) != ROAST_OK ||
             roast_arena_str(&metrics->arena, roast_series_worker_host(series, worker),
                             &rows[worker].host) != ROAST_OK)
             return roast_metrics_no_memory(err);
-    }
     qsort(rows, count, sizeof *rows, fullest_first);
     metrics->workers = rows;
     metrics->n_workers = count;

@@ -34,8 +34,8 @@ enum {
 struct roast_quality_totals {
     uint64_t chunks, with_branches, counts[COUNTS], known[SUMS];
     int64_t sums[SUMS];
-    uint64_t timed, with_cpu, with_before;
-    int64_t duration_ns, cpu_ns, before_ns;
+    uint64_t timed, with_cpu, with_before, with_measuring;
+    int64_t duration_ns, cpu_ns, before_ns, measuring_ns;
 };
 
 roast_status roast_quality_totals_new(roast_quality_totals **out) {
@@ -86,6 +86,10 @@ void roast_quality_totals_add(roast_quality_totals *totals, const roast_chunk *c
         add_sum(totals, SUM_##name, chunk->field);
     SUMMED(X)
 #undef X
+    if (has(chunk, ROAST_CHUNK_HAS(measuring_ns))) {
+        totals->with_measuring++;
+        totals->measuring_ns = roast_add_i64(totals->measuring_ns, chunk->measuring_ns);
+    }
     if (good)
         add_times(totals, chunk);
 }
@@ -118,4 +122,6 @@ void roast_quality_totals_finish(const roast_quality_totals *totals, const roast
     roast_put(metrics, ROAST_M_chunk_cpu_seconds, seconds_if(totals->with_cpu, totals->cpu_ns));
     roast_put(metrics, ROAST_M_before_process_seconds,
               seconds_if(totals->with_before, totals->before_ns));
+    roast_put(metrics, ROAST_M_measuring_seconds,
+              seconds_if(totals->with_measuring, totals->measuring_ns));
 }

@@ -67,13 +67,18 @@ typedef struct worker_figures {
     roast_stats cores; /* one value a worker: the mean of its samples */
 } worker_figures;
 
-static void add_worker(worker_figures *figures, const roast_series *series, uint32_t worker) {
+/* One walk over the worker's samples for all that is told of it. */
+static roast_worker_row add_worker(worker_figures *figures, const roast_series *series,
+                                   uint32_t worker) {
     roast_utc start = roast_series_tick_time(series, 0);
     roast_series_cursor cursor;
     roast_sample sample;
     roast_stats cores = {0};
+    roast_health health;
+    roast_health_begin(&health);
     roast_series_cursor_init(&cursor, series, worker);
     while (roast_series_cursor_next(&cursor, &sample)) {
+        roast_health_add(&health, sample.value);
         double time = seconds_since(start, sample.when);
         double memory = sample.value[ROAST_COLUMN_memory];
         double limit = sample.value[ROAST_COLUMN_memory_limit];
@@ -91,10 +96,10 @@ static void add_worker(worker_figures *figures, const roast_series *series, uint
     end_worker(&figures->cpu_share);
     if (cores.count > 0)
         roast_stats_add(&figures->cores, cores.mean);
+    return roast_health_row(&health);
 }
 
 roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run, roast_error *err) {
-    (void)err;
     const roast_series *series = roast_run_series_view(run);
     if (roast_series_tick_count(series) == 0)
         return ROAST_OK;
@@ -103,8 +108,14 @@ roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run,
     count_workers(metrics, counts != NULL ? counts : series);
 
     worker_figures figures = {0};
-    for (uint32_t worker = 0; worker < roast_series_worker_count(series); worker++)
-        add_worker(&figures, series, worker);
+    uint32_t workers = roast_series_worker_count(series);
+    void *table = NULL;
+    if (workers > 0 &&
+        roast_metrics_table(metrics, workers, sizeof(roast_worker_row), &table) != ROAST_OK)
+        return roast_metrics_no_memory(err);
+    roast_worker_row *rows = table;
+    for (uint32_t worker = 0; worker < workers; worker++)
+        rows[worker] = add_worker(&figures, series, worker);
     roast_value cores =
         figures.cores.count > 0 ? roast_value_real(figures.cores.mean) : roast_value_none();
     roast_put(metrics, ROAST_M_cores_per_worker, cores);
@@ -122,5 +133,5 @@ roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run,
     roast_put(metrics, ROAST_M_cpu_utilization_avg_pct, figure_mean(cpu));
     roast_put(metrics, ROAST_M_cpu_utilization_min_pct, figure_bound(cpu, cpu->min));
     roast_put(metrics, ROAST_M_cpu_utilization_max_pct, figure_bound(cpu, cpu->max));
-    return roast_worker_health(metrics, series, err);
+    return workers > 0 ? roast_worker_health(metrics, series, rows, err) : ROAST_OK;
 }

@@ -114,7 +114,9 @@ static uint64_t next_number(const uint8_t **at, const uint8_t *end) {
 static uint64_t get_mask(const uint8_t **at) {
     const uint8_t *p = *at;
     *at += ROAST_MASK_BYTES;
-    return p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    _Static_assert(ROAST_MASK_BYTES == 5, "the bytes below");
+    return p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32;
 }
 
 static void get_shape(const uint8_t **at, const uint8_t *end, roast_context *out) {

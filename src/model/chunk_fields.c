@@ -77,6 +77,7 @@ enum {
     USUAL_thread = 12,
     USUAL_dropped_sections = 8,
     USUAL_faults = 1,
+    USUAL_measuring_ns = 7,
     /* and of a rest */
     USUAL_REST_U = 0,
     USUAL_REST_E = 0,

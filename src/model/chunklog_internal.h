@@ -56,12 +56,12 @@ enum {
     ROAST_READ_NUMBERS = 4, /* of one branch in a row */
     ROAST_TOKEN_BYTES = 8,
     ROAST_TASK_HASH_BYTES = 16,
-    ROAST_MASK_BYTES = 4,
+    ROAST_MASK_BYTES = 5,
     ROAST_CONTEXT_MASKS = 3,
     ROAST_REF_MAX = 5, /* bytes of the longest reference */
 };
 _Static_assert((int)ROAST_SECTION_KINDS <= (int)ROAST_LAYOUT_FOLDED, "a kind takes two bits");
-_Static_assert(ROAST_CHUNK_FIELD_COUNT <= 32, "a mask of fields takes four bytes");
+_Static_assert(ROAST_CHUNK_FIELD_COUNT <= 8 * ROAST_MASK_BYTES, "a mask has a bit a field");
 #define ROAST_CHUNK_ALL_FIELDS ((UINT64_C(1) << ROAST_CHUNK_FIELD_COUNT) - 1)
 
 /* The identity of a row, for merging without repeats. */

@@ -235,6 +235,34 @@ static const uint8_t *row_bytes(const roast_series *series, const roast_stream *
     return scratch;
 }
 
+/* A row of a worker that did nothing since the tick before: two bytes, most rows of a large cluster. */
+static bool repeats(const uint8_t *row, size_t len) {
+    return len >= 2 && row[0] == 0 && row[1] == 0;
+}
+
+static bool read_row(roast_series_cursor *cursor, const roast_series *series,
+                     const roast_stream *rows) {
+    uint8_t scratch[ROAST_SERIES_ROW_MAX];
+    size_t len;
+    const uint8_t *start = row_bytes(series, rows, cursor->offset, scratch, &len), *at = start;
+    roast_series_state *row = &cursor->row;
+    if (roast_series_row_read(row, series->tick_count, &at, start + len) != NULL) {
+        cursor->offset = rows->end; /* cannot be: append and decode let only whole rows in */
+        return false;
+    }
+    uint32_t changed = (uint32_t)start[0] | (uint32_t)start[1] << 8;
+    if (changed & ROAST_SERIES_MISSING)
+        changed = ROAST_SERIES_ALL;
+    cursor->offset = roast_stream_advance(&series->pool, cursor->offset, (size_t)(at - start));
+    for (changed &= ROAST_SERIES_ALL; changed != 0; changed &= changed - 1) {
+        unsigned column = (unsigned)__builtin_ctz(changed);
+        cursor->value[column] = row->missing >> column & 1
+                                    ? NAN
+                                    : (double)row->steps[column] / columns[column].steps_per_unit;
+    }
+    return true;
+}
+
 bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
     const roast_series *series = cursor->series;
     if (cursor->worker >= series->names.count)
@@ -245,23 +273,16 @@ bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
     if (cursor->offset == CURSOR_AT_START)
         cursor->offset = roast_stream_begin(rows);
 
-    uint8_t scratch[ROAST_SERIES_ROW_MAX];
-    size_t len;
-    const uint8_t *start = row_bytes(series, rows, cursor->offset, scratch, &len), *at = start;
-    roast_series_state state = {.tick = cursor->tick, .missing = cursor->missing};
-    memcpy(state.steps, cursor->steps, sizeof state.steps);
-    if (roast_series_row_read(&state, series->tick_count, &at, start + len) != NULL)
-        return false; /* cannot be: append and decode let only whole rows in */
-    cursor->offset = roast_stream_advance(&series->pool, cursor->offset, (size_t)(at - start));
-    cursor->tick = state.tick;
-    cursor->missing = state.missing;
-    memcpy(cursor->steps, state.steps, sizeof state.steps);
-
+    const uint8_t *row = NULL;
+    size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row);
+    if (repeats(row, len) && cursor->row.tick < series->tick_count) {
+        cursor->offset = roast_stream_advance(&series->pool, cursor->offset, 2);
+        cursor->row.tick++;
+    } else if (!read_row(cursor, series, rows)) {
+        return false;
+    }
     out->worker = cursor->worker;
-    out->when = (roast_utc){series->ticks[state.tick - 1].when};
-    for (unsigned column = 0; column < ROAST_COLUMNS; column++)
-        out->value[column] = state.missing >> column & 1
-                                 ? NAN
-                                 : (double)state.steps[column] / columns[column].steps_per_unit;
+    out->when = (roast_utc){series->ticks[cursor->row.tick - 1].when};
+    memcpy(out->value, cursor->value, sizeof out->value);
     return true;
 }

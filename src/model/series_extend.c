@@ -11,7 +11,7 @@ typedef struct follower {
 
 /* Of its next sample: the cursor stands behind it. */
 static uint64_t tick_of(const follower *one) {
-    return one->cursor.tick - 1;
+    return one->cursor.row.tick - 1;
 }
 
 static roast_status follow(roast_series *series, const roast_series *piece, uint32_t number,

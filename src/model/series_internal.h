@@ -17,13 +17,6 @@ enum {
     ROAST_SERIES_ROW_MAX = 2 + (3 + ROAST_COLUMNS) * ROAST_VARINT_MAX,
 };
 
-/* What a row is the difference to. Zeroed storage stands before the first row. */
-typedef struct roast_series_state {
-    int64_t steps[ROAST_COLUMNS];
-    uint64_t tick;    /* the first one that the next row may belong to */
-    uint32_t missing; /* a bit a column */
-} roast_series_state;
-
 /* Packs the values of `tick` (not below state->tick), moves the state on, tells the bytes. */
 size_t roast_series_row_write(roast_series_state *state, uint64_t tick,
                               const double value[ROAST_COLUMNS], uint8_t out[ROAST_SERIES_ROW_MAX]);
@@ -70,7 +63,7 @@ struct roast_series {
  * rows of a worker together. Only `columns` differ from the row before; of a worker's first row all are
  * looked at. ROAST_EINVAL where there is no such place. */
 roast_status roast_series_append_steps(roast_series *series, uint32_t worker, uint64_t tick,
-                                       uint32_t columns, const int64_t steps[ROAST_COLUMNS], uint32_t missing,
-                                       roast_error *err);
+                                       uint32_t columns, const int64_t steps[ROAST_COLUMNS],
+                                       uint32_t missing, roast_error *err);
 
 #endif

@@ -135,10 +135,9 @@ const char *roast_series_row_read(roast_series_state *state, uint64_t ticks, con
     }
     if (mask & state->missing)
         return "an absent column has a value";
-    for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
+    for (mask &= ROAST_SERIES_ALL; mask != 0; mask &= mask - 1) {
+        unsigned column = (unsigned)__builtin_ctz(mask);
         int64_t difference;
-        if (!(mask >> column & 1))
-            continue;
         if (!get_difference(at, end, column, &difference))
             return "a value is malformed";
         state->steps[column] = (int64_t)((uint64_t)state->steps[column] + (uint64_t)difference);

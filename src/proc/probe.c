@@ -73,6 +73,11 @@ void roast_probe_read(roast_probe *probe, unsigned groups, roast_reading *out) {
     roast_probe_fill(probe, groups, out);
 }
 
+bool roast_probe_rss(roast_probe *probe, uint64_t *rss_bytes) {
+    follow_fork(probe);
+    return roast_probe_fill_rss(probe, rss_bytes);
+}
+
 unsigned roast_probe_groups(roast_probe *probe) {
     follow_fork(probe);
     if (probe->groups_known)

@@ -27,6 +27,11 @@ struct roast_probe {
 roast_status roast_probe_attach(roast_probe *probe, roast_error *err);
 void roast_probe_detach(roast_probe *probe);
 void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out);
+/* The memory in use, as cheaply as can be; false if it cannot be told. */
+bool roast_probe_fill_rss(roast_probe *probe, uint64_t *rss_bytes);
+
+/* The same of a probe whose process may have forked: rss_bytes of ROAST_READ_STATM. */
+bool roast_probe_rss(roast_probe *probe, uint64_t *rss_bytes);
 
 /* getrusage(who), of USAGE and PEAK what `groups` asks for. */
 void roast_rusage_fill(int who, unsigned groups, roast_reading *out);

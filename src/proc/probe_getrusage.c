@@ -37,3 +37,9 @@ void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
     if (thread && (groups & ROAST_READ_USAGE))
         fill_thread(probe, out);
 }
+
+bool roast_probe_fill_rss(roast_probe *probe, uint64_t *rss_bytes) {
+    (void)probe;
+    (void)rss_bytes;
+    return false;
+}

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,7 +135,13 @@ static inline roast_cursor read_text(roast_probe *probe, file_kind kind, char *b
 }
 
 static inline uint64_t page_bytes(void) {
-    return (uint64_t)sysconf(_SC_PAGESIZE);
+    static _Atomic uint64_t known; /* asked for once: see roast_procfs_rss */
+    uint64_t size = atomic_load_explicit(&known, memory_order_relaxed);
+    if (size == 0) {
+        size = (uint64_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, size, memory_order_relaxed);
+    }
+    return size;
 }
 
 static inline uint64_t tick_ns(void) {
@@ -145,6 +152,12 @@ static inline uint64_t tick_ns(void) {
 enum { STAT_BYTES = 2048 };
 /* The lines we want stand behind the list of groups, 11 bytes each, and the masks of CPUs. */
 enum { STATUS_BYTES = 16384 };
+
+bool roast_probe_fill_rss(roast_probe *probe, uint64_t *rss_bytes) {
+    char buffer[160];
+    return roast_procfs_rss(read_text(probe, STATM, buffer, sizeof buffer), page_bytes(),
+                            rss_bytes);
+}
 
 static void fill_statm(roast_probe *probe, roast_reading *out) {
     char buffer[160];

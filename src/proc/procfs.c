@@ -8,12 +8,20 @@ static bool scaled_number(const roast_cursor *cursor, uint64_t factor, uint64_t 
 }
 
 /* size resident shared ... */
-void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *out) {
-    uint64_t size, resident;
+bool roast_procfs_rss(roast_cursor text, uint64_t page_bytes, uint64_t *out) {
+    uint64_t size;
     /* A process that has ended, and a thread of the kernel, have no memory: all zeros. */
     if (!roast_cursor_number(&text, &size) || size == 0)
-        return;
-    if (roast_cursor_skip(&text, 1) && scaled_number(&text, page_bytes, &resident))
+        return false;
+    while (*text.at != ' ' && text.at + 1 < text.end)
+        text.at++;
+    text.at++;
+    return scaled_number(&text, page_bytes, out);
+}
+
+void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *out) {
+    uint64_t resident;
+    if (roast_procfs_rss(text, page_bytes, &resident))
         ROAST_READING_SET(out, rss_bytes, resident);
 }
 

@@ -9,6 +9,9 @@
 /* Moves behind "pid (name) ", to the state; false if there is no name. The name may hold blanks and
  * brackets, what follows it cannot. */
 bool roast_procfs_after_name(roast_cursor *text);
+/* The memory in use alone, without a call of the C library: for the sampler's thread, which finds every
+ * line of memory cold. */
+bool roast_procfs_rss(roast_cursor text, uint64_t page_bytes, uint64_t *out);
 void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *out);
 void roast_procfs_stat(roast_cursor text, uint64_t tick_ns, unsigned groups, roast_reading *out);
 /* `thread`: the switches too; in a process's own file they are those of its first thread alone. */

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "proc/probe.h"
 #include "proc/process.h"
 #include "proc/watch.h"
 #include "roast/proc.h"
@@ -124,10 +125,9 @@ static void count(_Atomic uint64_t *counter) {
 static bool tick(roast_sampler *sampler) {
     if (!roast_watch_note(&sampler->set))
         return false;
-    roast_reading reading;
-    roast_probe_read(sampler->probe, ROAST_READ_STATM, &reading);
-    if (reading.have & ROAST_HAVE(rss_bytes)) {
-        roast_watch_raise(&sampler->set, reading.rss_bytes);
+    uint64_t rss_bytes;
+    if (roast_probe_rss(sampler->probe, &rss_bytes)) {
+        roast_watch_raise(&sampler->set, rss_bytes);
         count(&sampler->samples);
     } else {
         count(&sampler->missed);
@@ -172,8 +172,12 @@ static bool sleep_until(roast_sampler *sampler, int64_t deadline_ns, int64_t int
     return goes_on(sampler, interval_ns);
 }
 
-/* On a grid, so that the time of a tick does not add up; from now on after a pause. */
-static int64_t next_deadline(int64_t last, int64_t interval) {
+/* On a grid, so that the time of a tick does not add up; from now on after a pause. The clock is not looked
+ * at each time: after a pause some ticks come at once, then it is noticed. */
+static int64_t next_deadline(int64_t last, int64_t interval, unsigned tick) {
+    enum { TICKS_A_LOOK = 16 };
+    if (tick % TICKS_A_LOOK != 0)
+        return last + interval;
     int64_t now = roast_mono_now().ns;
     return last > now - interval && last <= now ? last + interval : now + interval;
 }
@@ -188,17 +192,21 @@ static void *run_thread(void *context) {
     roast_sampler *sampler = context;
     name_thread();
     int idle = 0;
-    int64_t deadline = roast_mono_now().ns;
+    unsigned ticks = 0; /* since something changed */
+    int64_t deadline = 0;
     while (!atomic_load(&sampler->stop)) {
         int64_t interval = atomic_load(&sampler->interval_ns);
         if (interval == 0 || idle >= IDLE_TICKS) {
             park(sampler);
             idle = 0;
+            ticks = 0;
             continue;
         }
-        deadline = next_deadline(deadline, interval);
+        deadline = next_deadline(deadline, interval, ticks++);
         if (sleep_until(sampler, deadline, interval))
             idle = tick(sampler) ? 0 : idle + 1;
+        else
+            ticks = 0;
     }
     return NULL;
 }

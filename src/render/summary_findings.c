@@ -9,6 +9,11 @@ enum { MOST_FINDINGS = 5 };
 
 /* ---- findings ---- */
 
+/* The notes of the run and the table of data quality say what was not measured. */
+static bool is_told_elsewhere(const roast_finding *finding) {
+    return finding->kind == ROAST_FINDING_measurement && finding->severity == ROAST_SEVERITY_note;
+}
+
 static roast_status add_finding(const roast_finding *finding, roast_grid *grid, roast_error *err) {
     roast_value saving = roast_value_real(finding->saving_core_seconds);
     if (!(finding->saving_core_seconds > 0))
@@ -31,10 +36,16 @@ roast_status roast_summary_fill_findings(const roast_summary_source *source, roa
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Saves"), ROAST_ALIGN_NUMBER, err));
     if (source->findings == NULL)
         return ROAST_OK;
-    uint32_t count = roast_findings_count(source->findings);
-    uint32_t shown = count < MOST_FINDINGS ? count : MOST_FINDINGS;
-    for (uint32_t i = 0; i < shown; i++)
-        ROAST_TRY(add_finding(roast_findings_at(source->findings, i), grid, err));
+    uint32_t count = 0, shown = 0;
+    for (uint32_t i = 0; i < roast_findings_count(source->findings); i++) {
+        const roast_finding *finding = roast_findings_at(source->findings, i);
+        if (is_told_elsewhere(finding))
+            continue;
+        if (count++ >= MOST_FINDINGS)
+            continue;
+        shown++;
+        ROAST_TRY(add_finding(finding, grid, err));
+    }
     if (count == 0)
         return ROAST_OK;
     if (shown < count)
@@ -61,8 +72,8 @@ roast_status roast_summary_fill_budget(const roast_summary_source *source, roast
                                        roast_error *err) {
     const roast_budget_row *budget =
         source->findings != NULL ? roast_findings_budget(source->findings) : NULL;
-    ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Core Time"), ROAST_ALIGN_LEFT, err));
-    ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Seconds"), ROAST_ALIGN_NUMBER, err));
+    ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Part"), ROAST_ALIGN_LEFT, err));
+    ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Core Time"), ROAST_ALIGN_NUMBER, err));
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Share"), ROAST_ALIGN_NUMBER, err));
     if (budget == NULL)
         return ROAST_OK;

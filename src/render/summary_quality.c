@@ -140,26 +140,14 @@ static roast_status add_missing(const roast_summary_source *source, roast_grid *
 
 /* ---- what it cost ---- */
 
-static bool text_is_seconds(roast_str text, double *seconds) {
-    char copy[64], *end;
-    if (text.data == NULL || text.len == 0 || text.len >= sizeof copy)
-        return false;
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    *seconds = strtod(copy, &end);
-    return *end == '\0' && end != copy && isfinite(*seconds) && *seconds >= 0;
-}
-
-/* The text overhead_seconds of a run: the time that measuring took, in all processes together. */
 static roast_status add_overhead(const roast_summary_source *source, roast_grid *grid,
                                  roast_error *err) {
-    double seconds;
-    if (source->about == NULL ||
-        !text_is_seconds(roast_run_meta(source->about, roast_str_of("overhead_seconds")), &seconds))
+    double seconds = number(source, "measuring_seconds");
+    if (isnan(seconds))
         return ROAST_OK;
     char text[160], cost[64], share[64] = "";
     const roast_value value = roast_value_real(seconds);
-    const roast_grid_value kept = {"overhead_seconds", value, "s"};
+    const roast_grid_value kept = {"measuring_seconds", value, "s"};
     double paid = number(source, "wall_time") * number(source, "total_cores");
     roast_format_value(value, "s", cost, sizeof cost);
     if (paid > 0)

@@ -124,16 +124,16 @@ static void collect(roast_pack_rows *rows, roast_pack_source *source, roast_pack
         if (!source->waiting) {
             if (!roast_series_cursor_next(&source->cursor, &source->sample))
                 return;
-            source->tick = source->cursor.tick - 1; /* the cursor stands behind it */
+            source->tick = source->cursor.row.tick - 1; /* the cursor stands behind it */
             source->waiting = true;
         }
         if (source->tick >= first + ticks)
             return;
         source->waiting = false;
-        uint32_t row = rows->count++, missing = source->cursor.missing;
+        uint32_t row = rows->count++, missing = source->cursor.row.missing;
         uint16_t changed = 0;
         for (unsigned column = 0; column < ROAST_COLUMNS; column++) {
-            int64_t steps = source->cursor.steps[column];
+            int64_t steps = source->cursor.row.steps[column];
             if (steps == state->steps[column] || missing >> column & 1)
                 continue;
             changed |= (uint16_t)(1u << column);

@@ -221,7 +221,8 @@ static inline void add_readings(roast_chunk c[6]) {
                           ROAST_CHUNK_HAS(metadata_bytes) | ROAST_CHUNK_HAS(faults);
     c[0].have |= read | ROAST_CHUNK_HAS(cpu_user_ns) | ROAST_CHUNK_HAS(cpu_system_ns) |
                  ROAST_CHUNK_HAS(rss_peak) | ROAST_CHUNK_HAS(before_process_ns) |
-                 ROAST_CHUNK_HAS(dropped_sections);
+                 ROAST_CHUNK_HAS(dropped_sections) | ROAST_CHUNK_HAS(measuring_ns);
+    c[0].measuring_ns = 400000000;
     c[0].cpu_user_ns = 500000000;
     c[0].cpu_system_ns = 100000000;
     c[0].rss_peak = 1100000000;
@@ -235,7 +236,8 @@ static inline void add_readings(roast_chunk c[6]) {
     c[1].bytes_read = 3000;
     c[1].read_requests = 20;
     c[1].metadata_bytes = 500;
-    c[5].have |= read;
+    c[5].have |= read | ROAST_CHUNK_HAS(measuring_ns);
+    c[5].measuring_ns = 100000000;
     c[5].bytes_read = c[5].read_requests = c[5].metadata_bytes = 9999;
     c[5].faults = 4;
 }

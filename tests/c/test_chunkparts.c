@@ -50,7 +50,10 @@ static void make_base(maker *m) {
     ENTRY(m, ORIGIN, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2, 'h', 0);
 }
 
-#define MASK(low) low, 0, 0, 0
+#define MASK(low) low, 0, 0, 0, 0
+/* The bit of one field, whichever. */
+#define BIT_AT(byte, bit) (uint8_t)((bit) / 8 == (byte) ? 1u << (bit) % 8 : 0)
+#define MASK_OF(bit)      BIT_AT(0, bit), BIT_AT(1, bit), BIT_AT(2, bit), BIT_AT(3, bit), BIT_AT(4, bit)
 
 /* An entry behind the base, which has five. */
 #define ASSERT_ENTRY(good, ...)                                                                    \
@@ -114,11 +117,13 @@ static void test_references_by_hand(void **state) {
     ASSERT_ENTRY(true, CONTEXT, 0, 0, 0, 0, MASK(32), MASK(32), MASK(32), 0, 0);
     ASSERT_ENTRY(false, CONTEXT, 0, 0, 0, 0, MASK(32), MASK(0), MASK(32), 0, 0);
     ASSERT_ENTRY(false, CONTEXT, 0, 0, 0, 0, MASK(2), MASK(2), MASK(2), 0, 0);
-    /* no such flag; packed, but not known; a field that does not exist */
+    /* no such flag; packed, but not known; the last field, and one that does not exist */
     ASSERT_ENTRY(false, CONTEXT, 2, 2, 3, 8, MASK(3), MASK(1), MASK(0), 0, 0);
     ASSERT_ENTRY(false, CONTEXT, 2, 2, 3, 0, MASK(1), MASK(2), MASK(0), 0, 0);
-    ASSERT_ENTRY(true, CONTEXT, 0, 0, 0, 0, 0, 0, 0, 0x40, MASK(0), MASK(0), 0, 0);
-    ASSERT_ENTRY(false, CONTEXT, 0, 0, 0, 0, 0, 0, 0, 0x80, MASK(0), MASK(0), 0, 0);
+    ASSERT_ENTRY(true, CONTEXT, 0, 0, 0, 0, MASK_OF(ROAST_CHUNK_FIELD_COUNT - 1), MASK(0), MASK(0),
+                 0, 0);
+    ASSERT_ENTRY(false, CONTEXT, 0, 0, 0, 0, MASK_OF(ROAST_CHUNK_FIELD_COUNT), MASK(0), MASK(0), 0,
+                 0);
     /* a layout for a set, a string for one, a set for a layout; itself; beyond */
     ASSERT_ENTRY(false, CONTEXT, 3, 2, 3, 0, MASK(3), MASK(1), MASK(0), 0, 0);
     ASSERT_ENTRY(false, CONTEXT, 2, 1, 3, 0, MASK(3), MASK(1), MASK(0), 0, 0);
@@ -131,7 +136,7 @@ static void test_references_by_hand(void **state) {
                  0, 0);
     ASSERT_ENTRY(false, CONTEXT, 2, 2, 3, 0, MASK(3), MASK(1), MASK(0), 0);
     ASSERT_ENTRY(false, CONTEXT, 2, 2, 3, 0, MASK(3), MASK(1), MASK(0), 0, 0, 0);
-    ASSERT_ENTRY(false, CONTEXT, 2, 2, 3, 0, MASK(3), MASK(1), 0, 0, 0);
+    ASSERT_ENTRY(false, CONTEXT, 2, 2, 3, 0, MASK(3), MASK(1), 0, 0, 0, 0);
     ASSERT_ENTRY(true, FILEMETA, 4, 0, 0, 0, 0);
     ASSERT_ENTRY(false, FILEMETA, 0, 0, 0, 0, 0);
     ASSERT_ENTRY(false, FILEMETA, 1, 0, 0, 0, 0);

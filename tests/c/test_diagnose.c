@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "roast/summary.h"
+
 static roast_finding finding_of(roast_finding_kind kind, roast_severity severity, double saving) {
     return (roast_finding){.kind = kind,
                            .severity = severity,
@@ -201,7 +203,105 @@ static void test_damaged(void **state) {
     roast_sink_free(sink);
 }
 
+/* ---- in the summary ---- */
+
+static const scene busy_scene_of_two = {
+    .workers = 2, .threads = 1, .chunks = 40, .no_attempts = true, .change = slow_and_lost};
+
+static roast_summary *summary_of(const roast_run *run) {
+    roast_error err;
+    roast_metrics *metrics;
+    roast_summary *summary;
+    roast_findings *findings;
+    assert_ok(roast_metrics_compute(run, &metrics, &err), err);
+    assert_ok(roast_summary_new(metrics, run, &summary, &err), err);
+    assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
+    assert_ok(roast_summary_explain(summary, findings, &err), err);
+    roast_findings_free(findings);
+    roast_metrics_free(metrics);
+    return summary;
+}
+
+static void test_in_the_summary(void **state) {
+    (void)state;
+    roast_run *run = play(&busy_scene);
+    roast_findings *findings = diagnose(run);
+    roast_summary *summary = summary_of(run);
+    const roast_grid *grid = roast_summary_find(summary, "findings");
+    assert_ptr_equal(grid, roast_summary_at(summary, 0));
+    assert_int_equal(roast_findings_count(findings), roast_grid_row_count(grid));
+    for (uint32_t i = 0; i < roast_findings_count(findings); i++) {
+        const roast_finding *finding = roast_findings_at(findings, i);
+        assert_str(roast_severity_name(finding->severity), roast_grid_text(grid, i, 0));
+        assert_true(roast_str_equal(finding->title, roast_grid_text(grid, i, 1)));
+        assert_true(roast_str_equal(finding->advice, roast_grid_text(grid, i, 2)));
+    }
+    assert_non_null(roast_grid_caption(grid).data);
+    grid = roast_summary_find(summary, "budget");
+    assert_str("Available", roast_grid_text(grid, 0, 0));
+    assert_str("Before process()", roast_grid_text(grid, 1, 0));
+    uint32_t count;
+    const roast_grid_value *value = roast_grid_values(grid, 1, 1, &count);
+    assert_int_equal(1, count);
+    assert_string_equal("before_process", value->key);
+    assert_near(roast_findings_budget(findings)->parts[ROAST_PART_before_process],
+                value->value.real);
+    roast_summary_free(summary);
+    roast_findings_free(findings);
+    roast_run_free(run);
+}
+
+/* What nobody could tell is a dash, what did not happen is left out. */
+static void test_unknown_parts(void **state) {
+    (void)state;
+    roast_run *run = play(&busy_scene_of_two);
+    roast_summary *summary = summary_of(run);
+    const roast_grid *grid = roast_summary_find(summary, "budget");
+    bool after = false, starved = false;
+    for (uint32_t i = 0; i < roast_grid_row_count(grid); i++) {
+        roast_str label = roast_grid_text(grid, i, 0);
+        if (roast_str_equal(label, roast_str_of("After process()"))) {
+            after = true;
+            assert_str("-", roast_grid_text(grid, i, 1));
+        }
+        starved = starved || roast_str_equal(label, roast_str_of("Idle: Starved"));
+    }
+    assert_true(after);
+    assert_false(starved);
+    roast_summary_free(summary);
+    roast_run_free(run);
+}
+
+/* Notes on the measurement stand below the tables anyway. */
+static void test_notes_are_not_told_twice(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = play(&(scene){.workers = 4, .threads = 1, .chunks = 80});
+    assert_ok(roast_run_add_note(run, roast_str_of("something is missing"), &err), err);
+    roast_summary *summary = summary_of(run);
+    assert_false(roast_grid_has_content(roast_summary_find(summary, "findings")));
+    roast_summary_free(summary);
+    roast_run_free(run);
+}
+
 /* ---- failing allocations ---- */
+
+static roast_status explain_once(void *context) {
+    roast_metrics *metrics = NULL;
+    roast_summary *summary = NULL;
+    roast_findings *findings = NULL;
+    roast_status status = roast_metrics_compute(context, &metrics, NULL);
+    if (status == ROAST_OK)
+        status = roast_summary_new(metrics, context, &summary, NULL);
+    if (status == ROAST_OK)
+        status = roast_diagnose_run(context, metrics, &findings, NULL);
+    if (status == ROAST_OK)
+        status = roast_summary_explain(summary, findings, NULL);
+    roast_findings_free(findings);
+    roast_summary_free(summary);
+    roast_metrics_free(metrics);
+    return status;
+}
 
 static roast_status diagnose_once(void *context) {
     roast_findings *findings, *again;
@@ -230,6 +330,7 @@ static void test_memory_is_short(void **state) {
     roast_run *run = play(&busy_scene);
     assert_ok(roast_attempts_add_departure(roast_run_attempts(run), &departure, &err), err);
     assert_true(alloc_walk(diagnose_once, run) > 20);
+    assert_true(alloc_walk(explain_once, run) > 50);
     roast_run_free(run);
 }
 
@@ -247,6 +348,33 @@ static void test_without_a_budget(void **state) {
     assert_null(find_kind(findings, ROAST_FINDING_reduction_bound));
     roast_findings_free(findings);
     roast_metrics_free(metrics);
+    roast_run_free(run);
+}
+
+/* Nobody knows where the chunks ran: the budget takes them for idle time. */
+static void test_budget_without_its_chunks(void **state) {
+    (void)state;
+    roast_run *run = play(&(scene){.workers = 2, .threads = 1, .chunks = 40, .no_attempts = true});
+    roast_findings *findings = diagnose(run);
+    assert_non_null(roast_findings_budget(findings));
+    roast_findings_free(findings);
+    roast_chunk chunk;
+    roast_error err;
+    roast_chunklog *log;
+    roast_chunk_cursor cursor;
+    assert_ok(roast_chunklog_new(&log, &err), err);
+    roast_chunk_cursor_init(&cursor, roast_run_chunks_view(run));
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        chunk.worker = chunk.host = chunk.task_key = (roast_str){NULL, 0};
+        chunk.pid = 0;
+        chunk.n_branches = chunk.n_reads = chunk.n_sections = chunk.n_customs = 0;
+        assert_ok(roast_chunklog_append(log, &chunk, &err), err);
+    }
+    roast_run_take_chunks(run, log);
+    findings = diagnose(run);
+    assert_null(roast_findings_budget(findings));
+    assert_int_equal(0, roast_findings_count(findings));
+    roast_findings_free(findings);
     roast_run_free(run);
 }
 
@@ -337,8 +465,12 @@ int main(void) {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_by_hand_is_not_current),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_in_the_summary),
+        cmocka_unit_test(test_unknown_parts),
+        cmocka_unit_test(test_notes_are_not_told_twice),
         cmocka_unit_test(test_memory_is_short),
         cmocka_unit_test(test_without_a_budget),
+        cmocka_unit_test(test_budget_without_its_chunks),
         cmocka_unit_test(test_empty_run),
         cmocka_unit_test(test_names_that_are_strange),
         cmocka_unit_test(test_the_page_is_up_to_date),

@@ -124,6 +124,7 @@ static void test_every_number_of_a_full_run(void **state) {
         {"chunks_with_before_process", 1},
         {"total_dropped_sections", 2},
         {"measurement_faults", 5},
+        {"measuring_seconds", 0.5},
     };
     const size_t n_expected = sizeof expected / sizeof *expected;
     roast_run *run = full_run();

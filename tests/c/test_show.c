@@ -58,8 +58,6 @@ static roast_run *odd_run(void) {
         append(run, &chunk);
     }
     assert_ok(roast_run_add_note(run, roast_str_of("a note\nof two lines"), &err), err);
-    assert_ok(roast_run_set_meta(run, roast_str_of("overhead_seconds"), roast_str_of("0.25"), &err),
-              err);
     return run;
 }
 
@@ -87,9 +85,12 @@ static void save_all(const roast_run *run, const char *name) {
 static char *drawn(const roast_run *run, unsigned width, bool color) {
     roast_metrics *metrics = compute(run);
     roast_summary *summary;
+    roast_findings *findings;
     roast_sink *sink;
     roast_error err;
     assert_ok(roast_summary_new(metrics, run, &summary, &err), err);
+    assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
+    assert_ok(roast_summary_explain(summary, findings, &err), err);
     assert_ok(roast_sink_new_memory(&sink, &err), err);
     roast_summary_draw(summary, width, color, sink);
     assert_ok(roast_sink_finish(sink, &err), err);
@@ -98,6 +99,7 @@ static char *drawn(const roast_run *run, unsigned width, bool color) {
     memcpy(copy, text.data, text.len);
     copy[text.len] = '\0';
     roast_sink_free(sink);
+    roast_findings_free(findings);
     roast_summary_free(summary);
     roast_metrics_free(metrics);
     return copy;

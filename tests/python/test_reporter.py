@@ -142,26 +142,26 @@ def test_rich_shows_what_the_engine_draws(name, width):
         drawn.count("─"))
     # a table by itself
     table = reporter.format_throughput_table(run.metrics())
-    assert text_of(table, width) == Summary(run).draw(width, table="throughput")
+    assert text_of(table, width) == Summary(run.metrics()).draw(width, table="throughput")
     assert all(not line.endswith(" ") for line in drawn.splitlines())
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_and_its_metrics_are_the_same(name):
-    """A name that was used for several sorts of sections has one entry in the metrics."""
+    """But for what the engine finds in a run; and a name that was used for several sorts of sections has one
+    entry in the metrics."""
     run, mapping = RUNS[name], RUNS[name].metrics()
-    assert Summary(mapping).draw(100, table="time_sections") == Summary(run).draw(100, table="time_sections")
     one, other = Summary(run).tables, Summary(mapping).tables
     for table, again in zip(one, other, strict=True):
-        if table["id"] != "memory_sections":
+        if table["id"] not in ("findings", "budget", "memory_sections"):
             assert table == again
 
 
 def test_metrics_and_the_run_behind_them():
-    twice = {"duration": 1.0, "num_events": 3, "memory_sections": [
+    twice = {"duration": 1.0, "num_events": 3, "measuring_s": 0.5, "memory_sections": [
         {"section_name": "x", "memory_start_gb": 0.1, "memory_end_gb": 0.2, "memory_delta_gb": 0.1}] * 2,
         "sections": [{"section_name": "x", "time_delta": 0.1, "start": 0.0, "depth": 0, "count": 1}]}
-    run = Run(report=REPORT, t_start=0.0, t_end=10.0, chunks=[twice], meta={"overhead_seconds": "0.5"})
+    run = Run(report=REPORT, t_start=0.0, t_end=10.0, chunks=[twice])
     both = Summary({**run.metrics(), "notes": ["n"]}, run)
     assert both.draw(80) == Summary(run).draw(80) + "\nnote: n\n"
     assert "Cost of Measuring" in both.draw(80)

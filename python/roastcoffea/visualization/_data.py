@@ -41,7 +41,8 @@ def tracking_of(tracking_data: Tracking) -> Mapping[str, Any] | _core.WorkerSeri
     if found is None:
         raise ValueError(f"tracking_data cannot be None: {TRACK}")
     if isinstance(found, TrackingData):
-        return found if found.series is None else found.series
+        # dict() makes what was not made yet, where there is no series to be had without that.
+        return found.series if isinstance(found.series, _core.WorkerSeries) else dict(found)
     return found
 
 

@@ -1,0 +1,118 @@
+#include <string.h>
+
+#include "roast/measurement.h"
+#include "run_sample.h"
+
+static roast_measurement *measurement_of(const roast_run *run, roast_str config) {
+    roast_error err;
+    roast_measurement *made = NULL;
+    const roast_utc saved = {INT64_C(1700000000123456000)};
+    assert_ok(roast_measurement_new(run, config, saved, &made, &err), err);
+    return made;
+}
+
+static roast_str file_named(const roast_measurement *made, const char *name) {
+    roast_store_options options = {0};
+    roast_measurement_fill(made, &options);
+    for (uint32_t i = 0; i < options.n_files; i++)
+        if (strcmp(options.files[i].name, name) == 0)
+            return (roast_str){options.files[i].bytes, options.files[i].len};
+    return (roast_str){NULL, 0};
+}
+
+static void assert_holds(roast_str text, const char *part) {
+    assert_non_null(text.data);
+    if (memmem(text.data, text.len, part, strlen(part)) == NULL)
+        fail_msg("%s: not in %.*s", part, (int)text.len, text.data);
+}
+
+static void test_files(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = full_run();
+    assert_ok(roast_run_set_meta(run, roast_str_of("chunksize"), roast_str_of("5000"), &err), err);
+    assert_ok(roast_run_set_meta(run, roast_str_of("executor"), roast_str_of("X"), &err), err);
+    roast_measurement *made = measurement_of(run, roast_str_of("{\"a\": 1}"));
+    roast_run_free(run); /* nothing is borrowed */
+
+    roast_str metadata = file_named(made, "metadata.json");
+    assert_holds(metadata, "\"timestamp\": \"2023-11-14T22:13:20.123456+00:00\"");
+    assert_holds(metadata, "\"format\": \"" ROAST_MEASUREMENT_FORMAT "\"");
+    assert_holds(metadata, "\"elapsed_time_seconds\": 10.0");
+    assert_holds(metadata, "\"walltime\": 10.0");
+    assert_holds(metadata, "\"chunksize\": 5000");
+    assert_holds(metadata, "\"entries\": 1000000");
+    assert_holds(metadata, "\"executor\": \"X\"");
+    assert_holds(file_named(made, "metrics.json"), "\"total_events\": 1000000");
+    assert_str("100.0,110.0\n", file_named(made, "start_end_time.txt"));
+    assert_str("{\"a\": 1}", file_named(made, "config.json"));
+
+    assert_int_equal(1000000,
+                     roast_metrics_get(roast_measurement_metrics(made), "total_events").integer);
+    roast_measurement_free(made);
+}
+
+static void test_blob(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = full_run();
+    roast_measurement *made = measurement_of(run, (roast_str){NULL, 0});
+    roast_store_options options = {.path = "kept"};
+    roast_measurement_fill(made, &options);
+    assert_string_equal("kept", options.path);
+    const roast_store_blob_in *blob = NULL;
+    for (uint32_t i = 0; i < options.n_blobs; i++)
+        if (strcmp(options.blobs[i].name, ROAST_METRICS_BLOB) == 0)
+            blob = &options.blobs[i];
+    assert_non_null(blob);
+    roast_metrics *back = NULL;
+    assert_ok(roast_metrics_decode(blob->bytes, blob->len, &back, &err), err);
+    const roast_metrics *there = roast_measurement_metrics(made);
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        assert_int_equal(roast_metrics_at(there, i).kind, roast_metrics_at(back, i).kind);
+    assert_null(file_named(made, "config.json").data);
+    roast_metrics_free(back);
+    roast_measurement_free(made);
+    roast_measurement_free(NULL);
+    roast_run_free(run);
+}
+
+/* What is not known is not written. */
+static void test_an_empty_run(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    assert_ok(roast_run_set_meta(run, roast_str_of("chunksize"), roast_str_of("many"), &err), err);
+    roast_measurement *made = measurement_of(run, (roast_str){NULL, 0});
+    roast_str metadata = file_named(made, "metadata.json");
+    assert_holds(metadata, "\"chunksize\": \"many\""); /* as it was told, and not as a number */
+    assert_null(memmem(metadata.data, metadata.len, "elapsed", 7));
+    assert_null(memmem(metadata.data, metadata.len, "walltime", 8));
+    assert_null(file_named(made, "start_end_time.txt").data);
+    roast_measurement_free(made);
+    roast_run_free(run);
+}
+
+static roast_status make_one(void *context) {
+    roast_measurement *made = NULL;
+    ROAST_TRY(roast_measurement_new(context, roast_str_of("{}"), (roast_utc){1}, &made, NULL));
+    roast_measurement_free(made);
+    return ROAST_OK;
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    roast_run *run = full_run();
+    assert_true(alloc_walk(make_one, run) > 20);
+    roast_run_free(run);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_blob),
+        cmocka_unit_test(test_an_empty_run),
+        cmocka_unit_test(test_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
