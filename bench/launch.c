@@ -3,7 +3,6 @@
  *
  * The kernel counts what a process held before it became the command as its own; so whoever starts it must
  * be small, which Python is not. */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

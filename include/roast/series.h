@@ -120,6 +120,7 @@ typedef struct roast_series_cursor {
     uint64_t offset;
     roast_series_state row;
     double value[ROAST_COLUMNS]; /* of the row's steps: most rows change few of them */
+    bool repeated;               /* the last sample has the values of the one before it */
 } roast_series_cursor;
 void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
                               uint32_t worker);

@@ -110,6 +110,12 @@ void roast_quality_totals_add(roast_quality_totals *totals, const roast_chunk *c
 void roast_quality_totals_finish(const roast_quality_totals *totals, const roast_run *run,
                                  roast_metrics *metrics);
 
+/* The same value so many times, at once. */
+static inline void roast_stats_add_often(roast_stats *stats, double value, uint64_t times) {
+    const roast_stats all = {.count = times, .mean = value, .min = value, .max = value};
+    roast_stats_merge(stats, &all);
+}
+
 /* How one worker fared, sample by sample; health.c. */
 typedef struct roast_health {
     double peak_memory, limit, peak_percent, peak_spilled; /* NaN: not known */
@@ -117,7 +123,8 @@ typedef struct roast_health {
     uint64_t samples;
 } roast_health;
 void roast_health_begin(roast_health *figures);
-void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS]);
+/* So many samples with these values. */
+void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS], uint64_t samples);
 roast_worker_row roast_health_row(const roast_health *figures);
 /* Names the rows, which are the metrics' own and one a worker, and puts in what follows from them. */
 roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,

@@ -1,5 +1,6 @@
 /* What the cluster had and used: from the samples of its workers. */
 #include <math.h>
+#include <string.h>
 
 #include "metrics/formulas.h"
 
@@ -12,7 +13,8 @@ typedef struct figure {
     bool seen;
 } figure;
 
-static void add_sample(figure *all, double time, double value) {
+/* A value that was there from one moment to another. */
+static void add_value(figure *all, double from, double to, double value) {
     if (isnan(value))
         return;
     if (!all->seen || value < all->min)
@@ -20,7 +22,9 @@ static void add_sample(figure *all, double time, double value) {
     if (!all->seen || value > all->max)
         all->max = value;
     all->seen = true;
-    roast_time_average_add(&all->over_time, time, value);
+    roast_time_average_add(&all->over_time, from, value);
+    if (to > from)
+        roast_time_average_add(&all->over_time, to, value);
 }
 
 static void end_worker(figure *all) {
@@ -67,6 +71,30 @@ typedef struct worker_figures {
     roast_stats cores; /* one value a worker: the mean of its samples */
 } worker_figures;
 
+/* Samples that have the same values, one after the other. On a large cluster a worker tells its own less
+ * often than it is looked at, so most samples are such. */
+typedef struct stretch {
+    double from, to; /* s */
+    uint64_t samples;
+    double value[ROAST_COLUMNS];
+} stretch;
+
+static void add_stretch(worker_figures *figures, roast_stats *cores, roast_health *health,
+                        const stretch *s) {
+    double memory = s->value[ROAST_COLUMN_memory], limit = s->value[ROAST_COLUMN_memory_limit];
+    double threads = s->value[ROAST_COLUMN_cores];
+    if (s->samples == 0)
+        return;
+    roast_health_add(health, s->value, s->samples);
+    add_value(&figures->memory, s->from, s->to, memory);
+    if (limit > 0)
+        add_value(&figures->memory_share, s->from, s->to, memory / limit * 100);
+    if (threads > 0)
+        add_value(&figures->cpu_share, s->from, s->to, s->value[ROAST_COLUMN_cpu] / threads);
+    if (!isnan(threads))
+        roast_stats_add_often(cores, threads, s->samples);
+}
+
 /* One walk over the worker's samples for all that is told of it. */
 static roast_worker_row add_worker(worker_figures *figures, const roast_series *series,
                                    uint32_t worker) {
@@ -75,22 +103,21 @@ static roast_worker_row add_worker(worker_figures *figures, const roast_series *
     roast_sample sample;
     roast_stats cores = {0};
     roast_health health;
+    stretch same = {0};
     roast_health_begin(&health);
     roast_series_cursor_init(&cursor, series, worker);
     while (roast_series_cursor_next(&cursor, &sample)) {
-        roast_health_add(&health, sample.value);
         double time = seconds_since(start, sample.when);
-        double memory = sample.value[ROAST_COLUMN_memory];
-        double limit = sample.value[ROAST_COLUMN_memory_limit];
-        double threads = sample.value[ROAST_COLUMN_cores];
-        add_sample(&figures->memory, time, memory);
-        if (limit > 0)
-            add_sample(&figures->memory_share, time, memory / limit * 100);
-        if (threads > 0)
-            add_sample(&figures->cpu_share, time, sample.value[ROAST_COLUMN_cpu] / threads);
-        if (!isnan(threads))
-            roast_stats_add(&cores, threads);
+        if (!cursor.repeated || same.samples == 0) {
+            add_stretch(figures, &cores, &health, &same);
+            same.from = time;
+            same.samples = 0;
+            memcpy(same.value, sample.value, sizeof same.value);
+        }
+        same.to = time;
+        same.samples++;
     }
+    add_stretch(figures, &cores, &health, &same);
     end_worker(&figures->memory);
     end_worker(&figures->memory_share);
     end_worker(&figures->cpu_share);

@@ -275,7 +275,8 @@ bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
 
     const uint8_t *row = NULL;
     size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row);
-    if (repeats(row, len) && cursor->row.tick < series->tick_count) {
+    cursor->repeated = repeats(row, len) && cursor->row.tick < series->tick_count;
+    if (cursor->repeated) {
         cursor->offset = roast_stream_advance(&series->pool, cursor->offset, 2);
         cursor->row.tick++;
     } else if (!read_row(cursor, series, rows)) {

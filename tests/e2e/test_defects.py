@@ -50,9 +50,9 @@ class Sleeps(Burns):
     @track_metrics
     def process(self, events):
         with track_time(self, "loop"):
-            burn(0.1)
+            burn(0.05)
         with track_time(self, "ask_the_server"):
-            time.sleep(0.4)
+            time.sleep(0.8)
         return {"events": len(events)}
 
 
@@ -134,6 +134,26 @@ def warm_up(client, fileset):
     processor.Runner(executor=executor, schema=BaseSchema, chunksize=100)(small, Burns(0.1))
 
 
+def idle_share(seconds=0.5):
+    """How much of all cores nobody uses."""
+    def read():
+        with open("/proc/stat") as file:
+            return [int(word) for word in file.readline().split()[1:9]]
+
+    before = read()
+    time.sleep(seconds)
+    ticks = [after - earlier for earlier, after in zip(before, read())]
+    return ticks[3] / max(1, sum(ticks))
+
+
+def need_free_cores():
+    """Some runs are what they are to be only if nobody else takes the cores."""
+    until = time.monotonic() + 10
+    while idle_share() < 0.6:
+        if time.monotonic() > until:
+            pytest.skip("other programs keep the cores of this machine busy")
+
+
 def check_first(found, kind):
     """The defect comes first, and is more than a note."""
     assert found, "nothing was found"
@@ -143,13 +163,11 @@ def check_first(found, kind):
 
 
 def test_healthy(client, folder):
-    """No finding above a note. A machine that is busy otherwise makes no healthy run: then once more."""
+    """No finding above a note."""
     fileset = make_files(folder, [EVENTS] * FILES)
-    for _ in range(3):
-        found = measure(client, fileset, Burns(1.0), chunksize=250)
-        if all(finding["severity"] == "note" for finding in found):
-            return
-    pytest.fail(f"{found[0]['severity']}: {found[0]['title']}: {found[0]['evidence']}")
+    need_free_cores()
+    found = measure(client, fileset, Burns(1.0), chunksize=250)
+    assert [finding["title"] for finding in found if finding["severity"] != "note"] == []
 
 
 def test_tiny_chunks(client, folder):
@@ -161,7 +179,7 @@ def test_tiny_chunks(client, folder):
 
 def test_sleep_in_a_section(client, folder):
     fileset = make_files(folder, [EVENTS] * FILES)
-    finding = check_first(measure(client, fileset, Sleeps(), chunksize=250), "slow_section")
+    finding = check_first(measure(client, fileset, Sleeps(), chunksize=500), "slow_section")
     assert "ask_the_server" in finding["title"]
 
 
@@ -176,12 +194,13 @@ def test_worker_beside_busy_loops(client, folder):
     if len(cores) < 2:
         pytest.skip("one core: nothing can run beside")
     fileset = make_files(folder, [EVENTS] * FILES)
+    need_free_cores()
     slow, quick = client.run(os.getpid)
     warm_up(client, fileset)  # so that the threads are there
     client.run(pin, {cores[0]}, workers=[slow])
     client.run(pin, {cores[1]}, workers=[quick])
     loop = f"import os; os.sched_setaffinity(0, [{cores[0]}])\nwhile True: pass"
-    burners = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(3)]
+    burners = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(4)]
     try:
         found = measure(client, fileset, Burns(1.5), chunksize=125)
     finally:
