@@ -219,20 +219,20 @@ PyObject *ext_efficiency_metrics(PyObject *module, PyObject *args, PyObject *kwa
 
 /* ---- all ---- */
 
-PyObject *ext_all_metrics_of(const run_input *input) {
-    roast_metrics *metrics = NULL;
+PyObject *ext_all_metrics_of(run_input *input) {
     roast_error err;
-    if (raised(roast_metrics_compute(input->run, &metrics, &err), &err) != 0)
+    if (input->metrics == NULL &&
+        raised(roast_metrics_compute(input->run, &input->metrics, &err), &err) != 0)
         return NULL;
+    const roast_metrics *metrics = input->metrics;
     const roast_chunklog *log = roast_run_chunks_view(input->run);
-    PyObject *dict = metrics != NULL ? ext_scalar_dict(metrics, FAMILY_ALL) : NULL;
+    PyObject *dict = ext_scalar_dict(metrics, FAMILY_ALL);
     if (dict != NULL &&
         (put_chunk_tables(dict, metrics) != 0 || ext_put_file_tables(dict, metrics, log) != 0 ||
          put(dict, "worker_health", ext_worker_table(metrics)) != 0 ||
          put(dict, "budget", ext_budget_dict(input->run, NULL)) != 0 ||
          put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0))
         Py_CLEAR(dict);
-    roast_metrics_free(metrics);
     return dict;
 }
 

@@ -101,6 +101,7 @@ int run_input_init(run_input *input, ext_state *state) {
 }
 
 void run_input_reset(run_input *input) {
+    roast_metrics_free(input->metrics);
     roast_run_free(input->run);
     roast_chunklog_free(input->chunks);
     roast_series_free(input->series);

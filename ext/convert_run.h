@@ -3,6 +3,7 @@
 #define ROAST_EXT_CONVERT_RUN_H
 
 #include "state.h"
+#include "roast/metrics.h"
 #include "roast/run.h"
 
 typedef struct run_input {
@@ -11,6 +12,7 @@ typedef struct run_input {
     /* Parts that are lent to the run and freed with the input. */
     roast_chunklog *chunks;
     roast_series *series;
+    roast_metrics *metrics; /* of the run: once somebody asked for them, or they came with it */
 } run_input;
 
 /* All of these: 0, or -1 with an exception set. None (or NULL) for an object is "not there". */

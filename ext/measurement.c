@@ -160,6 +160,19 @@ static const char *state_word(roast_store_state state) {
     return "finished";
 }
 
+/* The metrics that were kept with the run need not be computed again, if all that we know are among them. */
+static void take_metrics(PyObject *run, roast_store *store) {
+    roast_str blob;
+    roast_metrics *metrics;
+    if (roast_store_blob(store, ROAST_METRICS_BLOB, &blob, NULL) != ROAST_OK ||
+        roast_metrics_decode(blob.data, blob.len, &metrics, NULL) != ROAST_OK)
+        return;
+    if (roast_metrics_is_current(metrics))
+        ext_run_take_metrics(run, metrics);
+    else
+        roast_metrics_free(metrics);
+}
+
 PyObject *ext_load_measurement(PyObject *module, PyObject *path) {
     PyObject *name;
     roast_store *store = NULL;
@@ -178,6 +191,8 @@ PyObject *ext_load_measurement(PyObject *module, PyObject *path) {
     }
     PyObject *loaded = ext_run_new(ext_state_of_module(module), run);
     PyObject *parts = loaded != NULL ? parts_of(store) : NULL;
+    if (parts != NULL && !roast_store_is_live(store))
+        take_metrics(loaded, store);
     const char *state = state_word(roast_store_get_state(store));
     roast_store_close(store);
     if (parts == NULL) {

@@ -177,6 +177,12 @@ PyObject *ext_run_new(ext_state *state, roast_run *run) {
     return (PyObject *)self;
 }
 
+void ext_run_take_metrics(PyObject *run, roast_metrics *metrics) {
+    run_input *input = &((run_object *)run)->input;
+    roast_metrics_free(input->metrics);
+    input->metrics = metrics;
+}
+
 /* ---- life ---- */
 
 static int run_traverse(PyObject *op, visitproc visit, void *arg) {

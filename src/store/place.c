@@ -139,15 +139,29 @@ static bool is_empty(const roast_place *place) {
 
 typedef enum occupant { NOBODY, EMPTY_DIRECTORY, MEASUREMENT, SOMETHING_ELSE } occupant;
 
-static occupant occupant_of(const roast_place *place) {
-    struct stat info;
-    if (fstatat(place->folder_fd, place->name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+static occupant look_once(const roast_place *place, struct stat *info) {
+    if (fstatat(place->folder_fd, place->name, info, AT_SYMLINK_NOFOLLOW) != 0)
         return NOBODY; /* or nobody that we may see: the rename will tell */
-    if (!S_ISDIR(info.st_mode))
+    if (!S_ISDIR(info->st_mode))
         return SOMETHING_ELSE;
     if (roast_store_is_measurement(place->path) != ROAST_STORE_NONE)
         return MEASUREMENT;
     return is_empty(place) ? EMPTY_DIRECTORY : SOMETHING_ELSE;
+}
+
+static occupant occupant_of(const roast_place *place) {
+    enum { LOOKS = 1000 };
+    struct stat before, after;
+    occupant there = look_once(place, &before);
+    /* A measurement that another process has just replaced is already half removed when it is looked into:
+     * then there is another directory of that name by now. */
+    for (int look = 1; there != NOBODY && there != MEASUREMENT && look < LOOKS; look++) {
+        if (fstatat(place->folder_fd, place->name, &after, AT_SYMLINK_NOFOLLOW) == 0 &&
+            after.st_dev == before.st_dev && after.st_ino == before.st_ino)
+            break;
+        there = look_once(place, &before);
+    }
+    return there;
 }
 
 static roast_status refuse(const roast_place *place, occupant there, roast_error *err) {

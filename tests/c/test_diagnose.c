@@ -174,6 +174,20 @@ static void test_by_hand_is_not_current(void **state) {
     roast_sink_free(sink);
 }
 
+static void test_budget_by_hand(void **state) {
+    (void)state;
+    roast_error err;
+    roast_findings *findings;
+    const roast_budget_row row = {.name = roast_str_of("a name"), .available = 12};
+    assert_ok(roast_findings_new(&findings, &err), err);
+    roast_findings_set_budget(findings, &row);
+    assert_near(12, roast_findings_budget(findings)->available);
+    assert_null(roast_findings_budget(findings)->name.data);
+    roast_findings_set_budget(findings, NULL);
+    assert_null(roast_findings_budget(findings));
+    roast_findings_free(findings);
+}
+
 static void test_damaged(void **state) {
     (void)state;
     roast_error err;
@@ -464,6 +478,7 @@ int main(void) {
         cmocka_unit_test(test_long_texts_are_cut),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_by_hand_is_not_current),
+        cmocka_unit_test(test_budget_by_hand),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_in_the_summary),
         cmocka_unit_test(test_unknown_parts),

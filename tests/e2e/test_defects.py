@@ -202,7 +202,7 @@ def test_worker_beside_busy_loops(client, folder):
     loop = f"import os; os.sched_setaffinity(0, [{cores[0]}])\nwhile True: pass"
     burners = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(4)]
     try:
-        found = measure(client, fileset, Burns(1.5), chunksize=125)
+        found = measure(client, fileset, Burns(1.5), chunksize=50)
     finally:
         for burner in burners:
             burner.kill()
@@ -236,6 +236,6 @@ def test_killed_worker(folder, tmp_path):
 def test_threads_that_hold_the_lock(folder):
     fileset = make_files(folder, [EVENTS] * FILES)
     with cluster(workers=1, threads=2) as client:
-        found = measure(client, fileset, Burns(1.0), chunksize=250)
+        found = measure(client, fileset, Burns(1.5), chunksize=500)
     finding = check_first(found, "gil_contention")
     assert "threads_per_worker=1" in finding["advice"]

@@ -310,9 +310,10 @@ def cores_by_worker(series):
 
 def test_slots_of_all_kinds_of_classes():
     def workers():
-        return [Slotted("a", nthreads=1), SlottedChild("b", nthreads=2), SimpleNamespace(address="c", nthreads=3),
-                WithProperty("d"), AnswersItself("e", **{"nbytes": 1}), AnswersWhatIsMissing("f"),
-                Slotted("g"), Slotted("h", nthreads=None), Slotted("i", nthreads=True), Slotted("j", nthreads=2**70)]
+        return [Slotted("a", nthreads=1), SlottedChild("b", nthreads=2),
+                SimpleNamespace(address="c", nthreads=3), WithProperty("d"), AnswersItself("e", nbytes=1),
+                AnswersWhatIsMissing("f"), Slotted("g"), Slotted("h", nthreads=None),
+                Slotted("i", nthreads=True), Slotted("j", nthreads=2**70)]
 
     expected = {"a": 1, "b": 2, "c": 3, "d": 40, "e": 50, "f": 60, "i": 1}
     for first in range(len(workers())):  # the class of the first one is looked at
@@ -380,7 +381,8 @@ def test_metrics_of_many_forms():
         pass
 
     forms = [{}, None, 7, Mapping(cpu=5.5), {"cpu": Mapping()}, {"host_net_io": Mapping(read_bps=100.0)},
-             {"host_net_io": [1], "host_disk_io": None, "spilled_bytes": {}}, {"spilled_bytes": {"disk": 2**80}}]
+             {"host_net_io": [1], "host_disk_io": None, "spilled_bytes": {}},
+             {"spilled_bytes": {"disk": 2**80}}]
     series = WorkerSeries()
     series.tick({str(i): Slotted(f"w{i}", metrics=form) for i, form in enumerate(forms)}, T0)
     assert series.sample_count == len(forms)
