@@ -37,9 +37,9 @@ PyObject *ext_chunk_info_dict(ext_state *state, const roast_chunklog *log);
 
 /* ---- compute.c ---- */
 
-/* All metrics, all tables and chunk_info of a run that is ready and does not change any more. NULL with an
- * exception set. */
-PyObject *ext_all_metrics_of(run_input *input);
+/* All metrics, all tables and, if wanted, chunk_info of a run that is ready and does not change any more.
+ * NULL with an exception set. */
+PyObject *ext_all_metrics_of(run_input *input, bool chunk_info);
 
 /* Functions of the module. */
 PyObject *ext_workflow_metrics(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -411,9 +411,12 @@ static PyObject *run_table(PyObject *op, void *which) {
     return Py_XNewRef(self->tables[table]);
 }
 
-static PyObject *run_metrics(PyObject *op, PyObject *unused) {
-    (void)unused;
-    return ext_all_metrics_of(&((run_object *)op)->input);
+static PyObject *run_metrics(PyObject *op, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"chunk_info", NULL};
+    int chunk_info = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:metrics", keywords, &chunk_info))
+        return NULL;
+    return ext_all_metrics_of(&((run_object *)op)->input, chunk_info != 0);
 }
 
 static PyObject *run_repr(PyObject *op) {
@@ -428,8 +431,9 @@ static PyObject *run_repr(PyObject *op) {
 /* ---- the type ---- */
 
 static PyMethodDef run_methods[] = {
-    {"metrics", run_metrics, METH_NOARGS,
-     "metrics($self)\n--\n\nEverything that can be computed from this run: see all_metrics()."},
+    {"metrics", (PyCFunction)(void (*)(void))run_metrics, METH_VARARGS | METH_KEYWORDS,
+     "metrics($self, *, chunk_info=True)\n--\n\n"
+     "Everything that can be computed from this run: see all_metrics()."},
     {"budget", (PyCFunction)(void (*)(void))run_budget, METH_VARARGS | METH_KEYWORDS,
      "budget($self, by=None)\n--\n\n"
      "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "

@@ -12,20 +12,12 @@
 
 #include <math.h>
 
-/* Who was where in the list at the last tick. */
-typedef struct known_worker {
-    PyObject *address;
-    uint32_t number;
-} known_worker;
-
 typedef struct series_object {
     PyObject_HEAD
     roast_series *series;
-    PyObject *numbers; /* {address: number of the worker}: a look-up by a hash that is known */
-    /* Mostly it is the same one at the next tick: then nothing is looked up, and memory is read in the
-     * order in which it lies. */
-    known_worker *order;
-    Py_ssize_t order_size;
+    PyObject *numbers;  /* {address: number of the worker}: a look-up by a hash that is known */
+    worker_memo *memos; /* who was where in the list at the last tick */
+    Py_ssize_t memo_count;
     bool busy;     /* a tick is being taken; reading a worker may run Python code */
     bool distrust; /* see worker_reader */
 } series_object;
@@ -69,18 +61,16 @@ static PyObject *series_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return wrap(type, series);
 }
 
-static void drop_order(series_object *self) {
-    for (Py_ssize_t i = 0; i < self->order_size; i++)
-        Py_XDECREF(self->order[i].address);
-    roast_free(self->order);
-    self->order = NULL;
-    self->order_size = 0;
+static void drop_memos(series_object *self) {
+    for (Py_ssize_t i = 0; i < self->memo_count; i++)
+        Py_XDECREF(self->memos[i].address);
+    roast_free(self->memos);
 }
 
 static void series_dealloc(PyObject *op) {
     series_object *self = (series_object *)op;
     PyTypeObject *type = Py_TYPE(op);
-    drop_order(self);
+    drop_memos(self);
     roast_series_free(self->series);
     Py_XDECREF(self->numbers);
     type->tp_free(op);
@@ -154,40 +144,38 @@ static int tick_moment(series_object *self, PyObject *when, roast_utc *out) {
 }
 
 /* Room for as many workers; without it each is looked up. */
-static void fit_order(series_object *self, Py_ssize_t count) {
-    if (count <= self->order_size)
+static void fit_memos(series_object *self, Py_ssize_t count) {
+    if (count <= self->memo_count)
         return;
-    known_worker *order = (size_t)count < SIZE_MAX / sizeof *order
-                              ? roast_realloc(self->order, (size_t)count * sizeof *order)
-                              : NULL;
-    if (order == NULL)
+    worker_memo *memos = (size_t)count < SIZE_MAX / sizeof *memos
+                             ? roast_realloc(self->memos, (size_t)count * sizeof *memos)
+                             : NULL;
+    if (memos == NULL)
         return;
-    memset(order + self->order_size, 0, (size_t)(count - self->order_size) * sizeof *order);
-    self->order = order;
-    self->order_size = count;
+    memset(memos + self->memo_count, 0, (size_t)(count - self->memo_count) * sizeof *memos);
+    self->memos = memos;
+    self->memo_count = count;
 }
 
-static void remember(series_object *self, Py_ssize_t index, PyObject *address, uint32_t number) {
-    if (index >= self->order_size)
-        return;
-    Py_XSETREF(self->order[index].address, Py_NewRef(address));
-    self->order[index].number = number;
+static void remember(worker_memo *memo, PyObject *address, uint32_t number) {
+    Py_XSETREF(memo->address, Py_NewRef(address));
+    memo->number = number;
+    memo->metrics = NULL;
 }
 
-/* The number of the worker at `index` of the list. 0 or -1 with an exception set. */
-static int number_at(series_object *self, const worker_reader *reader, PyObject *worker,
-                     Py_ssize_t index, uint32_t *number) {
-    const known_worker *known = index < self->order_size ? &self->order[index] : NULL;
-    if (known != NULL && known->address != NULL &&
-        worker_reader_is_at(reader, worker, known->address)) {
-        *number = known->number;
+/* The number of a worker that may be another than the memo's. 0 or -1 with an exception set. */
+static int number_of(series_object *self, const worker_reader *reader, PyObject *worker,
+                     worker_memo *memo, uint32_t *number) {
+    if (memo != NULL && memo->address != NULL &&
+        worker_reader_is_at(reader, worker, memo->address)) {
+        *number = memo->number;
         return 0;
     }
     bool fresh;
     PyObject *address = PyObject_GetAttr(worker, reader->state->str_address);
     int result = address != NULL ? number_of_worker(self, address, number, &fresh) : -1;
-    if (result == 0)
-        remember(self, index, address, *number);
+    if (result == 0 && memo != NULL)
+        remember(memo, address, *number);
     Py_XDECREF(address);
     if (result != 0 || !fresh)
         return result;
@@ -199,31 +187,35 @@ static int number_at(series_object *self, const worker_reader *reader, PyObject 
 
 /* 0 or -1 with an exception set; the tick is then without this worker. */
 static int sample_worker(series_object *self, worker_reader *reader, PyObject *worker,
-                         Py_ssize_t index) {
+                         worker_memo *memo) {
     double value[ROAST_COLUMNS];
     uint32_t number;
     roast_error err;
-    if (number_at(self, reader, worker, index, &number) != 0)
+    if (number_of(self, reader, worker, memo, &number) != 0)
         return -1;
-    worker_reader_row(reader, worker, value);
+    worker_reader_row(reader, worker, memo, value);
     if (roast_series_append(self->series, number, value, &err) == ROAST_OK)
         return 0;
     ext_raise(&err);
     return -1;
 }
 
+static void sample_group(series_object *self, worker_reader *reader, PyObject *const *workers,
+                         worker_memo *memos, Py_ssize_t count) {
+    worker_reader_prepare(reader, workers, memos, count);
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (sample_worker(self, reader, workers[i], memos != NULL ? &memos[i] : NULL) != 0)
+            ext_count_fault("a worker could not be sampled", NULL);
+}
+
 static void sample_workers(series_object *self, PyObject *workers) {
-    enum { GROUP = 32 };
     worker_reader reader = {.state = state_of((PyObject *)self), .distrust = self->distrust};
     Py_ssize_t n = PyList_GET_SIZE(workers);
-    fit_order(self, n);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (i % GROUP == 0)
-            worker_reader_prepare(&reader, &PyList_GET_ITEM(workers, i),
-                                  n - i < GROUP ? n - i : GROUP);
-        if (sample_worker(self, &reader, PyList_GET_ITEM(workers, i), i) != 0)
-            ext_count_fault("a worker could not be sampled", NULL);
-    }
+    fit_memos(self, n);
+    for (Py_ssize_t i = 0; i < n; i += WORKER_GROUP)
+        sample_group(self, &reader, &PyList_GET_ITEM(workers, i),
+                     n <= self->memo_count ? self->memos + i : NULL,
+                     n - i < WORKER_GROUP ? n - i : WORKER_GROUP);
     self->distrust = reader.distrust;
     worker_reader_release(&reader);
 }

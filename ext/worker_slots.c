@@ -53,10 +53,12 @@ static void prefetch_keys(PyObject *dict, int lines) {
         prefetch(((PyDictObject *)dict)->ma_keys, lines);
 }
 
-static void prefetch_attributes(const worker_slots *slots, PyObject *worker) {
-    for (int slot = 0; slot < WORKER_SLOT_COUNT; slot++)
-        if (slot != WORKER_SLOT_address) /* which is not looked into */
-            prefetch(slot_of(slots, worker, (worker_slot)slot), 1);
+static void prefetch_attributes(const worker_slots *slots, PyObject *worker, const PyObject *seen) {
+    for (int slot = 0; slot < WORKER_SLOT_COUNT; slot++) {
+        const PyObject *value = slot_of(slots, worker, (worker_slot)slot);
+        if (slot != WORKER_SLOT_address && value != seen) /* which are not looked into */
+            prefetch(value, 1);
+    }
 }
 
 /* Borrowed; NULL also where looking it up went wrong. */
@@ -84,30 +86,35 @@ static void prefetch_inner_keys(const ext_state *state, PyObject *metrics) {
 typedef void (*metrics_step)(const ext_state *state, PyObject *metrics);
 
 static void with_metrics(const worker_slots *slots, const ext_state *state, PyObject *worker,
-                         metrics_step step) {
+                         const PyObject *seen, metrics_step step) {
     PyObject *metrics = slot_of(slots, worker, WORKER_SLOT_metrics);
-    if (metrics == NULL || !PyDict_CheckExact(metrics))
+    if (metrics == NULL || metrics == seen || !PyDict_CheckExact(metrics))
         return;
     Py_INCREF(metrics);
     step(state, metrics);
     Py_DECREF(metrics);
 }
 
+static void prefetch_metrics_keys(const ext_state *state, PyObject *metrics) {
+    (void)state;
+    prefetch_keys(metrics, METRICS_LINES);
+}
+
 void worker_slots_prefetch(const worker_slots *slots, const ext_state *state,
-                           PyObject *const *workers, Py_ssize_t count) {
+                           PyObject *const *workers, const PyObject *const *seen,
+                           Py_ssize_t count) {
+    static const metrics_step steps[] = {prefetch_metrics_keys, prefetch_metrics,
+                                         prefetch_inner_keys};
     if (slots->type == NULL)
         return;
     int lines = (int)(slots->type->tp_basicsize / LINE + 1);
     for (Py_ssize_t i = 0; i < count; i++)
         prefetch(workers[i], lines);
     for (Py_ssize_t i = 0; i < count; i++)
-        prefetch_attributes(slots, workers[i]);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        prefetch_keys(slot_of(slots, workers[i], WORKER_SLOT_metrics), METRICS_LINES);
+        prefetch_attributes(slots, workers[i], seen[i]);
+    for (Py_ssize_t i = 0; i < count; i++)
         prefetch_keys(slot_of(slots, workers[i], WORKER_SLOT_task_prefix_count), INNER_LINES);
-    }
-    for (Py_ssize_t i = 0; i < count; i++)
-        with_metrics(slots, state, workers[i], prefetch_metrics);
-    for (Py_ssize_t i = 0; i < count; i++)
-        with_metrics(slots, state, workers[i], prefetch_inner_keys);
+    for (size_t step = 0; step < sizeof steps / sizeof *steps; step++)
+        for (Py_ssize_t i = 0; i < count; i++)
+            with_metrics(slots, state, workers[i], seen[i], steps[step]);
 }

@@ -51,8 +51,9 @@ static inline PyObject *worker_slot_get(const worker_slots *slots, PyObject *wor
     return *(PyObject **)(void *)((char *)worker + slots->offset[slot]);
 }
 
-/* Asks for the memory of `count` workers, so that it is on its way for all of them at once. */
+/* Asks for the memory of `count` workers, so that it is on its way for all of them at once. Metrics that were
+ * `seen` before are not looked into. */
 void worker_slots_prefetch(const worker_slots *slots, const ext_state *state,
-                           PyObject *const *workers, Py_ssize_t count);
+                           PyObject *const *workers, const PyObject *const *seen, Py_ssize_t count);
 
 #endif

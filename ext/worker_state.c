@@ -140,14 +140,12 @@ static void entry_pair(PyObject *metrics, PyObject *outer, PyObject *first_key,
 
 /* ---- memory ---- */
 
-static double memory_of(const ext_state *state, PyObject *worker, PyObject *metrics) {
-    double memory = entry_number(metrics, state->str_memory);
-    if (!isnan(memory))
-        return memory;
+/* For a worker whose metrics have none. */
+static double memory_elsewhere(const ext_state *state, PyObject *worker) {
     PyObject *polished = attribute(worker, state->str_memory);
     if (polished == NULL)
         return taken_number(NULL);
-    memory = attribute_number(polished, state->str_process);
+    double memory = attribute_number(polished, state->str_process);
     Py_DECREF(polished);
     return memory;
 }
@@ -245,29 +243,72 @@ static double occupancy_of(worker_reader *reader, PyObject *worker) {
     return told;
 }
 
-/* ---- the row ---- */
+/* ---- the last heartbeat ---- */
 
-void worker_reader_row(worker_reader *reader, PyObject *worker, double value[ROAST_COLUMNS]) {
-    const ext_state *state = reader->state;
+static worker_report read_report(const ext_state *state, PyObject *metrics) {
+    worker_report report = {.memory = entry_number(metrics, state->str_memory),
+                            .cpu = entry_number(metrics, state->str_cpu)};
+    entry_pair(metrics, state->str_spilled_bytes, state->str_disk, NULL, &report.spilled_bytes,
+               NULL);
+    entry_pair(metrics, state->str_host_net_io, state->str_read_bps, state->str_write_bps,
+               &report.net_read_bps, &report.net_write_bps);
+    entry_pair(metrics, state->str_host_disk_io, state->str_read_bps, state->str_write_bps,
+               &report.disk_read_bps, &report.disk_write_bps);
+    return report;
+}
+
+static void keep_report(worker_memo *memo, PyObject *metrics, double last_seen,
+                        const worker_report *report) {
+    bool keep = metrics != NULL && PyDict_CheckExact(metrics) && !isnan(last_seen);
+    memo->metrics = keep ? metrics : NULL;
+    memo->last_seen = last_seen;
+    memo->report = *report;
+}
+
+static worker_report fresh_report(const worker_reader *reader, PyObject *worker, worker_memo *memo,
+                                  double last_seen) {
     PyObject *metrics = SLOT(slot, reader, worker, metrics);
     if (metrics == NULL)
         taken_number(NULL);
-    value[ROAST_COLUMN_memory] = memory_of(state, worker, metrics);
+    worker_report report = read_report(reader->state, metrics);
+    if (memo != NULL)
+        keep_report(memo, metrics, last_seen, &report);
+    Py_XDECREF(metrics);
+    return report;
+}
+
+/* Whether nothing was heard from the worker since. Its metrics are not looked into. */
+static bool is_up_to_date(const worker_reader *reader, PyObject *worker, const worker_memo *memo,
+                          double last_seen) {
+    return memo != NULL && memo->metrics != NULL && memo->last_seen == last_seen &&
+           worker_slot_known(&reader->slots, worker, WORKER_SLOT_metrics) &&
+           worker_slot_get(&reader->slots, worker, WORKER_SLOT_metrics) == memo->metrics;
+}
+
+/* ---- the row ---- */
+
+void worker_reader_row(worker_reader *reader, PyObject *worker, worker_memo *memo,
+                       double value[ROAST_COLUMNS]) {
+    double last_seen = SLOT(slot_number, reader, worker, last_seen);
+    worker_report report = is_up_to_date(reader, worker, memo, last_seen)
+                               ? memo->report
+                               : fresh_report(reader, worker, memo, last_seen);
+    if (isnan(report.memory))
+        report.memory = memory_elsewhere(reader->state, worker);
+    value[ROAST_COLUMN_memory] = report.memory;
     value[ROAST_COLUMN_memory_limit] = SLOT(slot_number, reader, worker, memory_limit);
     value[ROAST_COLUMN_active_tasks] = SLOT(slot_size, reader, worker, processing);
     value[ROAST_COLUMN_cores] = SLOT(slot_number, reader, worker, nthreads);
     value[ROAST_COLUMN_nbytes] = SLOT(slot_number, reader, worker, nbytes);
     value[ROAST_COLUMN_occupancy] = occupancy_of(reader, worker);
     value[ROAST_COLUMN_executing] = SLOT(slot_size, reader, worker, executing);
-    value[ROAST_COLUMN_last_seen] = SLOT(slot_number, reader, worker, last_seen);
-    value[ROAST_COLUMN_cpu] = entry_number(metrics, state->str_cpu);
-    entry_pair(metrics, state->str_spilled_bytes, state->str_disk, NULL,
-               &value[ROAST_COLUMN_spilled_bytes], NULL);
-    entry_pair(metrics, state->str_host_net_io, state->str_read_bps, state->str_write_bps,
-               &value[ROAST_COLUMN_net_read_bps], &value[ROAST_COLUMN_net_write_bps]);
-    entry_pair(metrics, state->str_host_disk_io, state->str_read_bps, state->str_write_bps,
-               &value[ROAST_COLUMN_disk_read_bps], &value[ROAST_COLUMN_disk_write_bps]);
-    Py_XDECREF(metrics);
+    value[ROAST_COLUMN_last_seen] = last_seen;
+    value[ROAST_COLUMN_cpu] = report.cpu;
+    value[ROAST_COLUMN_spilled_bytes] = report.spilled_bytes;
+    value[ROAST_COLUMN_net_read_bps] = report.net_read_bps;
+    value[ROAST_COLUMN_net_write_bps] = report.net_write_bps;
+    value[ROAST_COLUMN_disk_read_bps] = report.disk_read_bps;
+    value[ROAST_COLUMN_disk_write_bps] = report.disk_write_bps;
 }
 
 bool worker_reader_is_at(const worker_reader *reader, PyObject *worker, PyObject *address) {
@@ -304,10 +345,14 @@ PyObject *worker_reader_host(const worker_reader *reader, PyObject *worker) {
     return host;
 }
 
-void worker_reader_prepare(worker_reader *reader, PyObject *const *workers, Py_ssize_t count) {
+void worker_reader_prepare(worker_reader *reader, PyObject *const *workers,
+                           const worker_memo *memos, Py_ssize_t count) {
+    const PyObject *seen[WORKER_GROUP] = {NULL};
+    for (Py_ssize_t i = 0; memos != NULL && i < count; i++)
+        seen[i] = memos[i].metrics;
     if (count > 0 && reader->slots.type != Py_TYPE(workers[0]))
         worker_slots_find(&reader->slots, reader->state, workers[0]);
-    worker_slots_prefetch(&reader->slots, reader->state, workers, count);
+    worker_slots_prefetch(&reader->slots, reader->state, workers, seen, count);
 }
 
 void worker_reader_release(worker_reader *reader) {

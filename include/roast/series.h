@@ -120,11 +120,13 @@ typedef struct roast_series_cursor {
     uint64_t offset;
     roast_series_state row;
     double value[ROAST_COLUMNS]; /* of the row's steps: most rows change few of them */
-    bool repeated;               /* the last sample has the values of the one before it */
 } roast_series_cursor;
 void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
                               uint32_t worker);
 bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out);
+/* Goes over the samples that follow tick by tick with the values of the last one: how many they are, and
+ * when the last of them was taken. On a large cluster most samples are such. */
+uint64_t roast_series_cursor_skip_same(roast_series_cursor *cursor, roast_utc *last);
 
 /* Versioned and checksummed like the chunk log; decode checks everything first. */
 roast_status roast_series_encode(const roast_series *series, roast_sink *sink, roast_error *err);

@@ -112,6 +112,10 @@ void roast_quality_totals_finish(const roast_quality_totals *totals, const roast
 
 /* The same value so many times, at once. */
 static inline void roast_stats_add_often(roast_stats *stats, double value, uint64_t times) {
+    if (stats->count > 0 && value == stats->mean && value >= stats->min && value <= stats->max) {
+        stats->count += times; /* most are constants; merging takes two divisions */
+        return;
+    }
     const roast_stats all = {.count = times, .mean = value, .min = value, .max = value};
     roast_stats_merge(stats, &all);
 }
@@ -129,6 +133,14 @@ roast_worker_row roast_health_row(const roast_health *figures);
 /* Names the rows, which are the metrics' own and one a worker, and puts in what follows from them. */
 roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,
                                  roast_worker_row *rows, roast_error *err);
+
+/* Something else to do with each chunk. */
+typedef roast_status (*roast_chunk_visitor)(void *context, const roast_chunklog *log,
+                                            const roast_chunk *chunk);
+/* roast_metrics_compute that shows the chunks to somebody else as well (NULL: to nobody): to unpack them
+ * takes longer than to sum them up. */
+roast_status roast_metrics_compute_beside(const roast_run *run, roast_chunk_visitor visit,
+                                          void *context, roast_metrics **out, roast_error *err);
 
 /* Order of names: by bytes, the absent one last. */
 int roast_compare_names(roast_str a, roast_str b);

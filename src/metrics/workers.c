@@ -1,6 +1,5 @@
 /* What the cluster had and used: from the samples of its workers. */
 #include <math.h>
-#include <string.h>
 
 #include "metrics/formulas.h"
 
@@ -76,15 +75,13 @@ typedef struct worker_figures {
 typedef struct stretch {
     double from, to; /* s */
     uint64_t samples;
-    double value[ROAST_COLUMNS];
+    const double *value; /* a column each */
 } stretch;
 
 static void add_stretch(worker_figures *figures, roast_stats *cores, roast_health *health,
                         const stretch *s) {
     double memory = s->value[ROAST_COLUMN_memory], limit = s->value[ROAST_COLUMN_memory_limit];
     double threads = s->value[ROAST_COLUMN_cores];
-    if (s->samples == 0)
-        return;
     roast_health_add(health, s->value, s->samples);
     add_value(&figures->memory, s->from, s->to, memory);
     if (limit > 0)
@@ -103,21 +100,15 @@ static roast_worker_row add_worker(worker_figures *figures, const roast_series *
     roast_sample sample;
     roast_stats cores = {0};
     roast_health health;
-    stretch same = {0};
     roast_health_begin(&health);
     roast_series_cursor_init(&cursor, series, worker);
     while (roast_series_cursor_next(&cursor, &sample)) {
-        double time = seconds_since(start, sample.when);
-        if (!cursor.repeated || same.samples == 0) {
-            add_stretch(figures, &cores, &health, &same);
-            same.from = time;
-            same.samples = 0;
-            memcpy(same.value, sample.value, sizeof same.value);
-        }
-        same.to = time;
-        same.samples++;
+        stretch same = {.from = seconds_since(start, sample.when), .value = sample.value};
+        roast_utc last = sample.when;
+        same.samples = 1 + roast_series_cursor_skip_same(&cursor, &last);
+        same.to = seconds_since(start, last);
+        add_stretch(figures, &cores, &health, &same);
     }
-    add_stretch(figures, &cores, &health, &same);
     end_worker(&figures->memory);
     end_worker(&figures->memory_share);
     end_worker(&figures->cpu_share);

@@ -235,9 +235,16 @@ static const uint8_t *row_bytes(const roast_series *series, const roast_stream *
     return scratch;
 }
 
-/* A row of a worker that did nothing since the tick before: two bytes, most rows of a large cluster. */
-static bool repeats(const uint8_t *row, size_t len) {
-    return len >= 2 && row[0] == 0 && row[1] == 0;
+/* Passes a row without a change, which is two bytes of zero; false: the next one is another. */
+static inline bool pass_same(roast_series_cursor *cursor, const roast_series *series,
+                             const roast_stream *rows) {
+    const uint8_t *row = NULL;
+    size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row);
+    if (len < 2 || row[0] != 0 || row[1] != 0 || cursor->row.tick >= series->tick_count)
+        return false;
+    cursor->offset = roast_stream_advance(&series->pool, cursor->offset, 2);
+    cursor->row.tick++;
+    return true;
 }
 
 static bool read_row(roast_series_cursor *cursor, const roast_series *series,
@@ -256,9 +263,10 @@ static bool read_row(roast_series_cursor *cursor, const roast_series *series,
     cursor->offset = roast_stream_advance(&series->pool, cursor->offset, (size_t)(at - start));
     for (changed &= ROAST_SERIES_ALL; changed != 0; changed &= changed - 1) {
         unsigned column = (unsigned)__builtin_ctz(changed);
-        cursor->value[column] = row->missing >> column & 1
-                                    ? NAN
-                                    : (double)row->steps[column] / columns[column].steps_per_unit;
+        double value = (double)row->steps[column], steps_per_unit = columns[column].steps_per_unit;
+        if (steps_per_unit != 1) /* a division takes as long as all the rest */
+            value /= steps_per_unit;
+        cursor->value[column] = row->missing >> column & 1 ? NAN : value;
     }
     return true;
 }
@@ -272,18 +280,23 @@ bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
         return false;
     if (cursor->offset == CURSOR_AT_START)
         cursor->offset = roast_stream_begin(rows);
-
-    const uint8_t *row = NULL;
-    size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row);
-    cursor->repeated = repeats(row, len) && cursor->row.tick < series->tick_count;
-    if (cursor->repeated) {
-        cursor->offset = roast_stream_advance(&series->pool, cursor->offset, 2);
-        cursor->row.tick++;
-    } else if (!read_row(cursor, series, rows)) {
+    if (!pass_same(cursor, series, rows) && !read_row(cursor, series, rows))
         return false;
-    }
     out->worker = cursor->worker;
     out->when = (roast_utc){series->ticks[cursor->row.tick - 1].when};
     memcpy(out->value, cursor->value, sizeof out->value);
     return true;
+}
+
+uint64_t roast_series_cursor_skip_same(roast_series_cursor *cursor, roast_utc *last) {
+    const roast_series *series = cursor->series;
+    uint64_t count = 0;
+    if (cursor->worker >= series->names.count || cursor->offset == CURSOR_AT_START)
+        return 0;
+    const roast_stream *rows = &series->workers[cursor->worker].rows;
+    while (cursor->offset != rows->end && pass_same(cursor, series, rows))
+        count++;
+    if (count > 0)
+        *last = (roast_utc){series->ticks[cursor->row.tick - 1].when};
+    return count;
 }

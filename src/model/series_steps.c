@@ -1,5 +1,21 @@
 #include "model/series_internal.h"
 
+static roast_status no_memory(roast_status status, roast_error *err) {
+    return roast_error_set(err, status, "worker series", -1, "no memory for the worker series");
+}
+
+/* The row before once more, at the tick behind it: most rows of a large cluster are such. */
+static roast_status append_same(roast_series *series, roast_worker_slot *slot, roast_error *err) {
+    static const uint8_t nothing_changed[2];
+    roast_status status =
+        roast_stream_append(&series->pool, &slot->rows, nothing_changed, sizeof nothing_changed);
+    if (status != ROAST_OK)
+        return no_memory(status, err);
+    slot->last.tick++;
+    series->sample_count++;
+    return ROAST_OK;
+}
+
 roast_status roast_series_append_steps(roast_series *series, uint32_t worker, uint64_t tick,
                                        uint32_t columns, const int64_t steps[ROAST_COLUMNS],
                                        uint32_t missing, roast_error *err) {
@@ -10,6 +26,9 @@ roast_status roast_series_append_steps(roast_series *series, uint32_t worker, ui
                                "there is no place for a row of worker %u in tick %llu", worker,
                                (unsigned long long)tick);
     roast_worker_slot *slot = &series->workers[worker];
+    if (columns == 0 && missing == slot->last.missing && tick == slot->last.tick &&
+        slot->rows.length > 0)
+        return append_same(series, slot, err);
     roast_series_state next = slot->last;
     uint8_t row[ROAST_SERIES_ROW_MAX];
     /* What was absent in the row before may be there again with a value that was never told here. */
@@ -18,7 +37,7 @@ roast_status roast_series_append_steps(roast_series *series, uint32_t worker, ui
     size_t len = roast_series_row_write_steps(&next, tick, columns, steps, missing, row);
     roast_status status = roast_stream_append(&series->pool, &slot->rows, row, len);
     if (status != ROAST_OK)
-        return roast_error_set(err, status, where, -1, "no memory for the worker series");
+        return no_memory(status, err);
     slot->last = next;
     series->sample_count++;
     return ROAST_OK;

@@ -19,12 +19,14 @@ static const size_t field_offset[ROAST_CHUNK_FIELD_COUNT] = {
 
 static bool get_fields(sqlite3_stmt *row, roast_chunk *out) {
     for (int i = 0; i < ROAST_CHUNK_FIELD_COUNT; i++) {
-        int column = COLUMN(fields) + i, type = sqlite3_column_type(row, column);
+        /* Asked once for the cell, not once for its type and once more for its value: a row has dozens. */
+        sqlite3_value *cell = sqlite3_column_value(row, COLUMN(fields) + i);
+        int type = sqlite3_value_type(cell);
         if (type == SQLITE_NULL)
             continue;
         if (type != SQLITE_INTEGER)
             return false;
-        int64_t value = sqlite3_column_int64(row, column);
+        int64_t value = sqlite3_value_int64(cell);
         memcpy((char *)out + field_offset[i], &value, sizeof value);
         out->have |= UINT64_C(1) << i;
     }

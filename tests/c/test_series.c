@@ -270,6 +270,56 @@ static uint64_t random_bits(void) {
 }
 
 /* Differences between any two numbers of steps, so that rows get as long as they can. */
+/* Values that stay for 0 to 11 ticks; now and then a tick without the worker, or a column that is absent.
+ * Before the first change all values are 0. */
+static void fill_with_repeats(roast_series *series, uint32_t worker, int ticks) {
+    double value[ROAST_COLUMNS];
+    fill(value, 0);
+    for (int i = 0; i < ticks; i++) {
+        tick(series, i * INT64_C(1000000000), 1);
+        if (i % (1 + i % 12) == 3)
+            value[i % ROAST_COLUMNS] = i % 7 == 0 ? NAN : 1000 + i;
+        if (i % 41 != 40)
+            append(series, worker, value);
+    }
+}
+
+static void test_skipping_what_stays_the_same(void **state) {
+    (void)state;
+    enum { TICKS = 2000 };
+    roast_series *series = new_series();
+    uint32_t worker = add_worker(series, "w");
+    roast_series_cursor plain, skipping;
+    roast_sample one, other;
+    roast_utc last;
+    uint64_t skipped = 0;
+    fill_with_repeats(series, worker, TICKS);
+    roast_series_cursor_init(&plain, series, worker);
+    roast_series_cursor_init(&skipping, series, worker);
+    assert_int_equal(
+        0, roast_series_cursor_skip_same(&skipping, &last)); /* there is no last one yet */
+    while (roast_series_cursor_next(&skipping, &other)) {
+        assert_true(roast_series_cursor_next(&plain, &one));
+        assert_int_equal(one.when.ns, other.when.ns);
+        assert_memory_equal(one.value, other.value, sizeof one.value);
+        last = other.when;
+        uint64_t same = roast_series_cursor_skip_same(&skipping, &last);
+        for (uint64_t i = 0; i < same; i++) {
+            assert_true(roast_series_cursor_next(&plain, &one));
+            assert_int_equal(other.when.ns + (int64_t)(i + 1) * 1000000000, one.when.ns);
+            assert_memory_equal(other.value, one.value, sizeof one.value);
+        }
+        assert_int_equal(one.when.ns, last.ns);
+        skipped += same;
+    }
+    assert_false(roast_series_cursor_next(&plain, &one));
+    assert_true(skipped > TICKS / 4 && skipped < TICKS);
+    assert_int_equal(0, roast_series_cursor_skip_same(&skipping, &last));
+    roast_series_cursor_init(&skipping, series, worker + 1);
+    assert_int_equal(0, roast_series_cursor_skip_same(&skipping, &last));
+    roast_series_free(series);
+}
+
 static void test_extreme_rows(void **state) {
     (void)state;
     enum { WORKERS = 7, TICKS = 300 };
@@ -500,6 +550,7 @@ int main(void) {
         cmocka_unit_test(test_values_are_kept_to_their_step),
         cmocka_unit_test(test_gaps_and_absent_columns),
         cmocka_unit_test(test_cursor_meets_nothing_and_what_comes_later),
+        cmocka_unit_test(test_skipping_what_stays_the_same),
         cmocka_unit_test(test_extreme_rows),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_extend),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import os
-import sys
 from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from leaks import assert_nothing_is_kept
 from samples import make_log
 
 from roastcoffea import _core
@@ -671,15 +670,7 @@ def exercise():
 
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizers keep what is freed")
 def test_nothing_leaks():
-    for _ in range(200):
-        exercise()
-    gc.collect()
-    blocks, megabytes = sys.getallocatedblocks(), _core.get_process_memory()
-    for _ in range(1000):
-        exercise()
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 500
-    assert _core.get_process_memory() - megabytes < 8
+    assert_nothing_is_kept(exercise, 500, megabytes=8)
 
 
 def test_every_failing_allocation():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import pickle
-import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
+from leaks import assert_nothing_is_kept
 from roastcoffea import _core
 from roastcoffea._core import Attempts, Run, TaskWatch, WorkerSeries
 
@@ -315,16 +315,7 @@ def use_wrong_calls():
 
 @pytest.mark.parametrize("use", [use_attempts, use_wrong_calls], ids=lambda use: use.__name__)
 def test_no_leak(use):
-    def blocks(n):
-        for _ in range(n):
-            use()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(100)] + [blocks(50) for _ in range(6)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    # One object leaked by each call would be 50 more each time; caches fill up once.
-    assert min(growth) < 40, growth
+    assert_nothing_is_kept(use, 50)
 
 
 def test_a_watch_in_a_circle_is_collected():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 
 import pytest
 
+from leaks import assert_nothing_is_kept
 from roastcoffea._core import Run, Summary, WorkerSeries
 
 KEYS = ["kind", "severity", "title", "evidence", "advice", "saving_core_seconds", "confidence", "why"]
@@ -65,14 +64,4 @@ def test_in_the_summary():
 
 def test_no_leak():
     run = make_run()
-
-    def blocks(n):
-        for _ in range(n):
-            run.diagnose()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(100)] + [blocks(50) for _ in range(5)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    # One object leaked by each call would be 50 more each time; caches fill up once.
-    assert min(growth) < 30, growth
+    assert_nothing_is_kept(run.diagnose, 50)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import os
 import pickle
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from leaks import assert_nothing_is_kept
 from samples import Events, Processor, make_log
 
 from roastcoffea import BaseInstrumentationContext, _core, channel, track_metrics
@@ -142,16 +142,7 @@ USES = [
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.__name__)
 def test_no_leak(use):
-    def blocks(n):
-        for _ in range(n):
-            use()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(600)] + [blocks(200) for _ in range(6)]
-    # One object leaked by each call would be 200 more each time; caches fill up once.
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 150, growth
+    assert_nothing_is_kept(use, 200)
 
 
 def test_memory_of_the_engine_is_given_back():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
-import sys
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from leaks import assert_nothing_is_kept
 from roastcoffea import _core
 from roastcoffea._core import load_legacy
 
@@ -189,17 +188,12 @@ def test_keys_that_only_look_like_tuples(copy):
 
 
 def test_no_leak():
-    def blocks(n):
-        for _ in range(n):
-            load_legacy(FOLDER / "sections")
-            with pytest.raises(FileNotFoundError):
-                load_legacy(FOLDER / "nothing")
-        gc.collect()
-        return sys.getallocatedblocks()
+    def use():
+        load_legacy(FOLDER / "sections")
+        with pytest.raises(FileNotFoundError):
+            load_legacy(FOLDER / "nothing")
 
-    seen = [blocks(20)] + [blocks(20) for _ in range(5)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 15, growth
+    assert_nothing_is_kept(use, 20)
 
 
 def test_memory_may_run_short():

@@ -7,11 +7,11 @@ import json
 import math
 import os
 import stat
-import sys
 from datetime import datetime, timezone
 
 import pytest
 
+from leaks import assert_nothing_is_kept
 from run_samples import full_run, mixed_log, sample_series
 from roastcoffea import _core, load_measurement, open_run
 from roastcoffea._core import ChunkLog, LiveMeasurement, Run
@@ -301,16 +301,9 @@ def exercise(folder):
 
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizers keep what is freed")
 def test_nothing_leaks(tmp_path):
-    def use(times):
-        for _ in range(times):
-            exercise(tmp_path)
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [use(5)]
+    exercise(tmp_path)
     files = len(os.listdir("/proc/self/fd"))
-    seen += [use(15) for _ in range(4)]
-    assert min(later - earlier for earlier, later in zip(seen, seen[1:])) < 10, seen
+    assert_nothing_is_kept(lambda: exercise(tmp_path), 20)
     assert len(os.listdir("/proc/self/fd")) == files
 
 

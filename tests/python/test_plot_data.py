@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import array
-import gc
-import sys
 
 import numpy as np
 import pytest
+from leaks import assert_nothing_is_kept
 from plot_samples import S0, SPANS, chunks, tracking
 
 from roastcoffea import _core
@@ -328,15 +327,7 @@ def use_all():
 
 
 def test_no_leak():
-    def blocks(n):
-        for _ in range(n):
-            use_all()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(60)] + [blocks(40) for _ in range(6)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 30, growth
+    assert_nothing_is_kept(use_all, 40)
 
 
 def test_memory_that_runs_short():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import itertools
 import pickle
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from leaks import assert_nothing_is_kept
 from samples import Events
 
 from roastcoffea import track_metrics
@@ -467,15 +467,7 @@ def test_no_leak():
         process(lambda: [mapping.read(f"c{i}", 1) for i in range(20)], events_on(mapping))
         mapping._access_log.clear()
 
-    def blocks(n):
-        for _ in range(n):
-            use()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(50)] + [blocks(200) for _ in range(4)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 120, growth
+    assert_nothing_is_kept(use, 200)
 
 
 # ---- files ----

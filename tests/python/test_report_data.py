@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
 
 import numpy as np
 import pytest
+from leaks import assert_nothing_is_kept
 from report_samples import chunk, series
 
 from roastcoffea._core import ChunkLog, Progress, report_outliers, report_top
@@ -108,12 +107,4 @@ SERIES = series(2, 2)
 
 
 def test_no_leak():
-    def blocks(n):
-        for _ in range(n):
-            use_report_data()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(600)] + [blocks(200) for _ in range(6)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 150, growth
+    assert_nothing_is_kept(use_report_data, 200)

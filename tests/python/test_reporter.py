@@ -3,13 +3,12 @@ engine draws."""
 
 from __future__ import annotations
 
-import gc
 import io
 import json
-import sys
 
 import pytest
 from rich.console import Console
+from leaks import assert_nothing_is_kept
 from run_samples import full_run, mixed_log, sample_series
 from samples import make_log
 
@@ -242,18 +241,7 @@ def test_no_leak():
             with pytest.raises(TypeError):
                 Summary(wrong)
 
-    def blocks(n):
-        for _ in range(n):
-            use()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [blocks(60)] + [blocks(60) for _ in range(4)]
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 45, growth
-    before = _core.get_process_memory()
-    blocks(300)
-    assert _core.get_process_memory() - before < 5, "MB"
+    assert_nothing_is_kept(use, 100, megabytes=5)
 
 
 def test_memory_runs_out():

@@ -11,6 +11,7 @@ import sys
 import weakref
 
 import pytest
+from leaks import assert_nothing_is_kept
 from run_samples import expected_rows, full_chunk, full_run, mixed_log, sample_series
 from samples import make_log
 
@@ -426,19 +427,7 @@ def exercise():
 
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizers keep what is freed")
 def test_nothing_leaks():
-    def use(times):
-        for _ in range(times):
-            exercise()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    seen = [use(50)]
-    megabytes = _core.get_process_memory()
-    seen += [use(100) for _ in range(4)]
-    # One object leaked by each use would be 100 more each time; caches fill up once.
-    growth = [later - earlier for earlier, later in zip(seen, seen[1:])]
-    assert min(growth) < 60, growth
-    assert _core.get_process_memory() - megabytes < 5
+    assert_nothing_is_kept(exercise, 100, megabytes=5)
 
 
 def test_every_failing_allocation():

@@ -8,12 +8,12 @@ import json
 import math
 import os
 import pickle
-import sys
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 
+from leaks import assert_nothing_is_kept
 from roastcoffea import _core
 from roastcoffea._core import WorkerSeries
 from roastcoffea.aggregation.tracking import TrackingData
@@ -118,6 +118,60 @@ def test_tick_reads_every_column(scheduler_module):
         "disk_write_bps": 4000,
     }
     assert series.hosts == {worker.address: "10.0.0.0"}
+
+
+def memory_and_spill(series, worker):
+    data = series.as_tracking_data()
+    return ([value for _, value in data["worker_memory"][worker.address]],
+            [value for _, value in data["worker_spilled_bytes"][worker.address]])
+
+
+def test_each_heartbeat_is_seen(scheduler_module):
+    """What a worker told last is read once; what comes with the next heartbeat is read again."""
+    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    series = WorkerSeries()
+
+    def heartbeat(memory, spilled):
+        worker.metrics = {**worker.metrics, "memory": memory, "spilled_bytes": {"disk": spilled}}
+        worker.last_seen += 1
+
+    for number in range(6):
+        if number % 2:
+            heartbeat(1000 + number, 10 * number)
+        worker.nbytes = number
+        series.tick([worker], at(number))
+    memory, spilled = memory_and_spill(series, worker)
+    assert memory == [1_234_567_890, 1001, 1001, 1003, 1003, 1005]
+    assert spilled == [7_000, 10, 10, 30, 30, 50]
+    nbytes = series.as_tracking_data()["worker_nbytes"][worker.address]
+    assert [value for _, value in nbytes] == list(range(6))
+
+
+def test_metrics_are_read_again_where_either_sign_of_a_heartbeat_is_there(scheduler_module):
+    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    series = WorkerSeries()
+    series.tick([worker], at(0))
+    worker.metrics["memory"] = 5  # the same dict, heard of later
+    worker.last_seen += 0.001
+    series.tick([worker], at(1))
+    worker.metrics = {**worker.metrics, "memory": 6}  # another dict at the same time
+    series.tick([worker], at(2))
+    assert memory_and_spill(series, worker)[0] == [1_234_567_890, 5, 6]
+
+
+def test_workers_that_change_places(scheduler_module):
+    """Whoever stands in another's place, even with its metrics, is read for itself."""
+    scheduler = make_scheduler(scheduler_module)
+    one, two = (make_worker(scheduler_module, scheduler, number, memory=1000 + number) for number in range(2))
+    series = WorkerSeries()
+    series.tick([one, two], at(0))
+    series.tick([two, one], at(1))
+    two.metrics = one.metrics
+    series.tick([one], at(2))
+    series.tick([two], at(3))
+    series.tick([one, two], at(4))
+    assert memory_and_spill(series, one)[0] == [1000] * 4
+    assert memory_and_spill(series, two)[0] == [1001, 1001, 1000, 1000]
 
 
 def test_numbers_have_the_type_of_their_column(scheduler_module):
@@ -683,15 +737,7 @@ def exercise():
 
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizers keep what is freed")
 def test_nothing_leaks():
-    for _ in range(300):
-        exercise()
-    gc.collect()
-    blocks, megabytes = sys.getallocatedblocks(), _core.get_process_memory()
-    for _ in range(1000):
-        exercise()
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 500
-    assert _core.get_process_memory() - megabytes < 8
+    assert_nothing_is_kept(exercise, 500, megabytes=8)
 
 
 def test_every_failing_allocation():

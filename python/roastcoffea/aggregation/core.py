@@ -8,6 +8,7 @@ from typing import Any
 
 from roastcoffea import _core
 from roastcoffea.aggregation.backends import get_parser
+from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.aggregation.backends.dask import DaskTrackingDataParser
 
@@ -84,7 +85,7 @@ class MetricsAggregator:
         sections: list[Any],
     ) -> Metrics:
         """The metrics of a run, and the records that it was made of as the user knows them."""
-        metrics = run.metrics()
+        metrics = run.metrics(chunk_info=False)
         if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)
@@ -92,6 +93,7 @@ class MetricsAggregator:
         if isinstance(tracking_data, _core.WorkerSeries):
             tracking_data = TrackingData(tracking_data)
         measured = Metrics((name, value) for name, value in metrics.items() if value is not None)
+        measured["chunk_info"] = MadeOnDemand(lambda: _core.chunk_info(run.chunk_log)) if chunks else {}
         measured["tracking_data"] = tracking_data
         measured["raw_chunk_metrics"] = chunks
         measured["raw_section_metrics"] = sections

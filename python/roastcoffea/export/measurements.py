@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from roastcoffea import _core
 from roastcoffea.aggregation.core import Metrics, MetricsAggregator
+from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.export import extras
 
@@ -158,12 +159,15 @@ def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
     # Made into the run as they are; looking into them would make objects of millions of samples.
     if name == "tracking_data" and isinstance(value, TrackingData) and value.series is not None:
         return True
+    if name == "chunk_info" and isinstance(value, MadeOnDemand) and not value.is_made:
+        return True
     if name == "raw_chunk_metrics" and isinstance(value, _core.ChunkLog):
         return True
     if name not in known:
         return False
     there = known[name]
-    return type(there) is type(value) and bool(there == value or (there != there and value != value))
+    alike = type(there) is type(value) or (isinstance(there, MadeOnDemand) and isinstance(value, dict))
+    return alike and bool(there == value or (there != there and value != value))
 
 
 def _metrics_of(run: _core.Run) -> Metrics:
