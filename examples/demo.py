@@ -1,19 +1,18 @@
 """A real Coffea analysis on a real Dask cluster, with three faults built in; and what roastcoffea says of it.
 
-`make demo` runs it. The faults: a file that is slow to read, a worker that shares its core with a busy
-program, and a section that reads branches which nobody needs.
+`make demo` runs it. The faults: a file that is slow to read, a worker that gets a quarter of its core, as
+one with a small CPU quota does, and a section that reads branches which nobody needs.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import subprocess
-import sys
-import time
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coffea import processor
@@ -25,25 +24,31 @@ from demo_analysis import DimuonAnalysis
 from roastcoffea import MetricsCollector
 
 HERE = Path("build/demo")
-WORKERS = 3
+WORKERS = min(4, max(2, os.cpu_count() or 2))
 CHUNK_SIZE = 5_000
-BUSY = "while True: pass"
+RUNS, RESTS = 0.02, 0.06  # s, of the worker with the small quota
 
 
 @contextmanager
-def busy_neighbour(client: Client) -> Iterator[str]:
-    """One worker has to share its core with a program that never rests."""
-    processes = client.run(os.getpid)
-    address, pid = next(iter(processes.items()))
-    core = min(os.sched_getaffinity(0))
-    os.sched_setaffinity(pid, {core})
-    program = subprocess.Popen([sys.executable, "-c", BUSY])
-    os.sched_setaffinity(program.pid, {core})
+def small_quota(client: Client) -> Iterator[None]:
+    """One worker is stopped again and again."""
+    pid = next(iter(client.run(os.getpid).values()))
+    end = threading.Event()
+
+    def pace() -> None:
+        with suppress(ProcessLookupError):
+            while not end.wait(RUNS):
+                os.kill(pid, signal.SIGSTOP)
+                end.wait(RESTS)
+                os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=pace, daemon=True)
+    thread.start()
     try:
-        yield address
+        yield
     finally:
-        program.kill()
-        program.wait()
+        end.set()
+        thread.join()
 
 
 def main() -> None:
@@ -56,7 +61,7 @@ def main() -> None:
     print(f"2. A cluster of {WORKERS} workers, the analysis, the measurement", flush=True)
     cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0",
                            silence_logs=logging.ERROR)
-    with cluster, Client(cluster) as client, busy_neighbour(client):
+    with cluster, Client(cluster) as client, small_quota(client):
         client.upload_file(str(Path(__file__).with_name("demo_analysis.py")))
         executor = processor.DaskExecutor(client=client, status=False)
         runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=CHUNK_SIZE,

@@ -1,7 +1,7 @@
 """NanoAOD-like ROOT files for the demo: made once, the same every time.
 
 Three datasets of four files, 25,000 events each, 300 branches. One file is unlike the others: it was
-written by a program that flushed its baskets every 250 events, with slow compression.
+written by a program that flushed its baskets every 125 events, with slow compression.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVENTS = 25_000
 SLOW = ("wjets", 2)
 COLLECTIONS = {"Jet": 32, "Muon": 16, "Electron": 16, "Tau": 10}  # variables of each
 FLAGS = 219
-FLUSH, SLOW_FLUSH = 25_000, 250
+FLUSH, SLOW_FLUSH = 25_000, 125
 
 
 def make(folder: Path) -> dict[str, dict[str, dict[str, str]]]:

@@ -49,6 +49,10 @@ static uint32_t file_of(const roast_fact *fact) {
     return fact->file;
 }
 
+static uint32_t dataset_of(const roast_fact *fact) {
+    return fact->dataset;
+}
+
 /* ---- what is expected ---- */
 
 static double expected_cost(const roast_fact_group *dataset, double events) {
@@ -65,6 +69,71 @@ static double expected_cost(const roast_fact_group *dataset, double events) {
     if (!roast_line_fit(&dataset->line, &intercept, &slope) || !(slope > 0))
         return mean;
     return fmax(intercept, 0) + slope * fmax(events, 1);
+}
+
+/* Of those of its chunks that have an excess; *chunks: how many they are. */
+static double group_median(const comparison *c, const roast_fact_order *order, uint32_t group,
+                           uint32_t *chunks) {
+    uint32_t count = 0;
+    for (uint32_t at = order->first[group]; at < order->first[group + 1]; at++) {
+        float excess = c->excess[order->order[at]];
+        if (!isnan(excess))
+            c->space[count++] = excess;
+    }
+    *chunks = count;
+    return roast_median(c->space, count);
+}
+
+/* What is expected was a mean: one that a slow worker drew up, the more so the more of a dataset it had.
+ * Then the others seem quick in one dataset and usual in the next, and no worker stands out. So the middle
+ * of each dataset is made 0, as far as it does not come from the workers: the medians of both are taken
+ * out in turns (Tukey's median polish). */
+typedef struct polish {
+    roast_fact_order workers, datasets;
+    float *by_worker; /* median of its chunks */
+} polish;
+
+static void find_medians_of_workers(const comparison *c, polish *p) {
+    uint32_t chunks;
+    for (uint32_t worker = 0; worker < c->d->facts.workers.count; worker++)
+        p->by_worker[worker] = (float)group_median(c, &p->workers, worker, &chunks);
+}
+
+static void center_dataset(const comparison *c, const polish *p, uint32_t dataset) {
+    const uint32_t *from = p->datasets.order + p->datasets.first[dataset];
+    const uint32_t *to = p->datasets.order + p->datasets.first[dataset + 1];
+    size_t count = 0;
+    for (const uint32_t *at = from; at < to; at++) {
+        uint32_t worker = c->d->facts.facts[*at].worker;
+        if (!isnan(c->excess[*at]))
+            c->space[count++] =
+                c->excess[*at] - (worker != ROAST_NOBODY ? p->by_worker[worker] : 0);
+    }
+    if (count == 0)
+        return;
+    float middle = (float)roast_median(c->space, count);
+    for (const uint32_t *at = from; at < to; at++)
+        c->excess[*at] -= middle;
+}
+
+static roast_status center_datasets(const comparison *c) {
+    enum { TURNS = 2 };
+    const roast_facts *facts = &c->d->facts;
+    polish p = {.by_worker = roast_alloc(((size_t)facts->workers.count + 1) * sizeof(float))};
+    roast_status status =
+        p.by_worker != NULL ? roast_facts_order(facts, facts->workers.count, worker_of, &p.workers)
+                            : ROAST_ENOMEM;
+    if (status == ROAST_OK)
+        status = roast_facts_order(facts, facts->datasets.count, dataset_of, &p.datasets);
+    for (int turn = 0; status == ROAST_OK && turn < TURNS; turn++) {
+        find_medians_of_workers(c, &p);
+        for (uint32_t dataset = 0; dataset < facts->datasets.count; dataset++)
+            center_dataset(c, &p, dataset);
+    }
+    roast_fact_order_reset(&p.workers);
+    roast_fact_order_reset(&p.datasets);
+    roast_free(p.by_worker);
+    return status;
 }
 
 static roast_status compare_all(comparison *c) {
@@ -84,22 +153,10 @@ static roast_status compare_all(comparison *c) {
         if (cost > 0 && expected > 0)
             c->excess[i] = (float)log(cost / expected);
     }
-    return ROAST_OK;
+    return center_datasets(c);
 }
 
 /* ---- groups ---- */
-
-static double group_median(const comparison *c, const grouping *g, uint32_t group,
-                           uint32_t *chunks) {
-    uint32_t count = 0;
-    for (uint32_t at = g->order.first[group]; at < g->order.first[group + 1]; at++) {
-        float excess = c->excess[g->order.order[at]];
-        if (!isnan(excess))
-            c->space[count++] = excess;
-    }
-    *chunks = count;
-    return roast_median(c->space, count);
-}
 
 static int slowest_first(const void *a, const void *b) {
     const standing *x = a, *y = b;
@@ -116,7 +173,7 @@ static roast_status stand(const comparison *c, grouping *g) {
         return ROAST_ENOMEM;
     for (uint32_t group = 0; group < g->table->count; group++) {
         standing s = {.group = group};
-        s.middle = group_median(c, g, group, &s.chunks);
+        s.middle = group_median(c, &g->order, group, &s.chunks);
         if (s.chunks >= roast_limit.group_chunks)
             g->standings[g->count++] = s;
     }
@@ -168,7 +225,8 @@ static void flag_slow(const comparison *c, grouping *g) {
         double above = s->middle - middle_of_others(g, g->flagged);
         double error = MEDIAN_TO_ERROR * g->scatter / sqrt((double)s->chunks);
         s->factor = exp(above);
-        if (s->factor < g->slow || above < roast_limit.significance * hypot(error, between))
+        /* Groups are apart by chance as well: `between` has the error in it. */
+        if (s->factor < g->slow || above < roast_limit.significance * fmax(error, between))
             break;
         g->flagged++;
     }

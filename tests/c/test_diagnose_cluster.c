@@ -39,12 +39,24 @@ static void wild(piece *p) {
     slower(p, factor);
 }
 
+/* So slow that it draws up the mean of the datasets in which it had a part; in the last two it had none. */
+static void very_slow_in_two_datasets(piece *p) {
+    p->dataset = p->worker == 0 ? p->index % 2 : p->index % 5;
+    slower(p, p->index % 3 == 0 ? 0.6 : p->index % 3 == 1 ? 1 : 1.7);
+    if (p->worker == 0)
+        slower(p, 4);
+}
+
 static void test_straggler_worker(void **state) {
     (void)state;
     expect_first(play(&(scene){HEALTHY, .change = third_worker_is_slow}),
                  ROAST_FINDING_straggler_worker, "tcp://w2");
     expect_first(play(&(scene){.workers = 2, .threads = 1, .chunks = 40, .change = crowded_worker}),
                  ROAST_FINDING_straggler_worker, "Something else runs on its cores");
+    expect_first(
+        play(&(scene){
+            .workers = 2, .threads = 1, .chunks = 60, .change = very_slow_in_two_datasets}),
+        ROAST_FINDING_straggler_worker, "tcp://w0");
     expect_none(play(&(scene){HEALTHY, .change = a_little_slower}), ROAST_FINDING_straggler_worker);
     expect_none(play(&(scene){.workers = 8, .threads = 1, .chunks = 160, .change = two_kinds}),
                 ROAST_FINDING_straggler_worker);

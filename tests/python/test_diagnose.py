@@ -7,6 +7,7 @@ import pytest
 
 from leaks import assert_nothing_is_kept
 from roastcoffea._core import Run, Summary, WorkerSeries
+from roastcoffea.export import reporter
 
 KEYS = ["kind", "severity", "title", "evidence", "advice", "saving_core_seconds", "confidence", "why"]
 T0 = 1_700_000_000.0
@@ -60,6 +61,17 @@ def test_in_the_summary():
     assert [row[1] for row in tables["findings"]["rows"]] == [finding["title"] for finding in found]
     assert tables["budget"]["rows"][0][0] == "Available"
     assert not any(table["has_content"] for table in Summary({}).tables if table["id"] in ("findings", "budget"))
+
+
+def test_as_tables_of_rich():
+    tables = {table["id"]: table for table in Summary(make_run()).tables}
+    for format_table, name in ((reporter.format_findings_table, "findings"),
+                               (reporter.format_budget_table, "budget")):
+        made = format_table(make_run())
+        assert made.title == tables[name]["title"]
+        assert [column.header for column in made.columns] == tables[name]["columns"]
+        assert made.row_count == len(tables[name]["rows"]) > 0
+        assert format_table(Run()) is None
 
 
 def test_no_leak():

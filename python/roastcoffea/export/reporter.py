@@ -19,6 +19,7 @@ from roastcoffea._core import Run, Summary
 __all__ = [
     "format_branches_by_bytes_table",
     "format_branches_by_time_table",
+    "format_budget_table",
     "format_bytes_sections_table",
     "format_challenge_table",
     "format_chunk_metrics_table",
@@ -26,6 +27,7 @@ __all__ = [
     "format_datasets_table",
     "format_event_processing_table",
     "format_files_table",
+    "format_findings_table",
     "format_fine_metrics_table",
     "format_memory_sections_table",
     "format_resources_table",
@@ -117,6 +119,17 @@ def format_data_quality_table(metrics: Mapping[str, Any]) -> Table | None:
     return _table_or_none(metrics, "quality")
 
 
+def format_findings_table(run: Run) -> Table | None:
+    """What to change, the most rewarding first; None where nothing was found. It needs the run itself
+    (``mc.run``): metrics do not tell it."""
+    return _table_or_none(run, "findings")
+
+
+def format_budget_table(run: Run) -> Table | None:
+    """Where every core-second went; None where it is not known. It needs the run itself (``mc.run``)."""
+    return _table_or_none(run, "budget")
+
+
 def print_tables(
     metrics: Mapping[str, Any] | Run, console: Console | None = None, run: Run | None = None
 ) -> None:
@@ -168,7 +181,7 @@ def _text(drawn: str) -> Text:
     return Text.from_ansi(drawn.removesuffix("\n"))
 
 
-def _table_or_none(metrics: Mapping[str, Any], name: str) -> Table | None:
-    summary = Summary(metrics)
+def _table_or_none(source: Mapping[str, Any] | Run, name: str) -> Table | None:
+    summary = Summary(source)
     (table,) = [table for table in summary.tables if table["id"] == name]
     return SummaryTable(summary, name) if table["has_content"] else None
