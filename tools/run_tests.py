@@ -27,6 +27,10 @@ SANITIZERS = {
 }
 
 
+# Tests of one file stay together: they share what they have set up.
+BESIDE = ("-n", str(max(2, min(4, os.cpu_count() or 2))), "--dist", "loadfile")
+
+
 def say(text: str) -> None:
     print(text, flush=True)
 
@@ -123,7 +127,7 @@ def run_extension_asan() -> Counts:
     reports.mkdir()
     counts = run_pytest(
         "tests/python", *(f"--ignore=tests/python/test_{name}.py" for name in NOT_FOR_SANITIZERS),
-        report="python-asan",
+        *BESIDE, report="python-asan",
         environment={
             "LD_PRELOAD": " ".join(libraries), "PYTHONPATH": str(package), "PYTHONMALLOC": "malloc",
             **SANITIZERS, "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:log_path={reports}/asan",
@@ -135,6 +139,12 @@ def run_extension_asan() -> Counts:
                 say(finding)
                 counts.failed += 1
     return counts
+
+
+def run_e2e() -> Counts:
+    """Several at a time; then those that measure how busy the machine is, one by one."""
+    return (run_pytest("tests/e2e", "-m", "not alone", *BESIDE)
+            + run_pytest("tests/e2e", "-m", "alone", report="e2e-alone"))
 
 
 def run_lint() -> Counts:
@@ -159,9 +169,9 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "asan": ("C tests, ASan + UBSan + leaks", lambda: run_c("asan", SANITIZERS)),
     "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
     "cli": ("CLI tests", run_cli),
-    "python": ("Python tests", lambda: run_pytest("tests/python")),
+    "python": ("Python tests", lambda: run_pytest("tests/python", *BESIDE)),
     "python-asan": ("Python tests, ASan + UBSan + leaks", run_extension_asan),
-    "e2e": ("end-to-end tests", lambda: run_pytest("tests/e2e")),
+    "e2e": ("end-to-end tests", run_e2e),
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import time
+
 import awkward as ak
 import numpy as np
 import pytest
@@ -47,10 +50,34 @@ def fileset(tmp_path_factory):
     return made
 
 
+def task_count(dask_scheduler):
+    return len(dask_scheduler.tasks)
+
+
+def wait_until_settled(client):
+    """Until no task is about to go: what somebody keeps stays."""
+    gc.collect()
+    before, now = None, client.run_on_scheduler(task_count)
+    while now and now != before:
+        time.sleep(0.05)
+        before, now = now, client.run_on_scheduler(task_count)
+
+
 @pytest.fixture(scope="session")
-def client():
+def idle_client():
+    """A function that gives a client of the cluster that all tests share, once what others did there is over:
+    Dask counts a task to the span of an older one that has its name and is still there."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster, distributed.Client(cluster) as made:
-        yield made
+        def give():
+            wait_until_settled(made)
+            return made
+
+        yield give
+
+
+@pytest.fixture
+def client(idle_client):
+    return idle_client()

@@ -15,6 +15,7 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.alone
 
 from roastcoffea import MetricsCollector, track_metrics  # noqa: E402
 from roastcoffea._core import Run  # noqa: E402

@@ -105,8 +105,8 @@ def measure(client, fileset, analysis):
 
 
 @pytest.fixture(scope="module")
-def measured(client, fileset, tmp_path_factory):
-    return measure(client, fileset, Analysis(tmp_path_factory.mktemp("contract") / "raised"))
+def measured(idle_client, fileset, tmp_path_factory):
+    return measure(idle_client(), fileset, Analysis(tmp_path_factory.mktemp("contract") / "raised"))
 
 
 @pytest.fixture(scope="module")

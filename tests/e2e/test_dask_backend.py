@@ -105,7 +105,7 @@ def traces(client):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_trace_of_other_tests(client):
+def no_trace_of_other_tests(idle_client):
     """Runs that failed on purpose elsewhere may have had a record on the wire when they ended."""
 
     def forget(dask_scheduler):
@@ -113,7 +113,7 @@ def no_trace_of_other_tests(client):
         for name in [name for name in topics if "roastcoffea" in name]:
             del topics[name]
 
-    client.run_on_scheduler(forget)
+    idle_client().run_on_scheduler(forget)
 
 
 def cpu(metrics, prefix, activity="thread-cpu"):

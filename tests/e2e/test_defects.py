@@ -18,6 +18,7 @@ from files import nano_columns, write_ttree
 from roastcoffea import MetricsCollector, track_metrics, track_time
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.alone
 
 EVENTS = 1000
 FILES = 4
