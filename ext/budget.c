@@ -154,10 +154,68 @@ static PyObject *piece_tuple(const roast_piece *piece) {
                          ext_text(piece->treename), start, stop);
 }
 
-PyObject *ext_failed_pieces(const roast_run *run) {
+static bool text_or_none(PyObject *value, roast_str *out) {
+    Py_ssize_t len = 0;
+    if (value == Py_None)
+        return true;
+    if (!PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "a piece has names, not %.100s", Py_TYPE(value)->tp_name);
+        return false;
+    }
+    out->data = PyUnicode_AsUTF8AndSize(value, &len);
+    out->len = (size_t)len;
+    return out->data != NULL;
+}
+
+static bool entry_or_none(PyObject *value, int64_t *out) {
+    if (value == Py_None)
+        return true;
+    *out = PyLong_AsLongLong(value);
+    return *out != -1 || !PyErr_Occurred();
+}
+
+/* Borrows the strings. */
+static bool tuple_piece(PyObject *tuple, roast_piece *out) {
+    PyObject *part[5];
+    *out = (roast_piece){.start = -1, .stop = -1};
+    return PyArg_ParseTuple(tuple, "OOOOO;a piece is (dataset, file, treename, start, stop)",
+                            &part[0], &part[1], &part[2], &part[3], &part[4]) &&
+           text_or_none(part[0], &out->dataset) && text_or_none(part[1], &out->file) &&
+           text_or_none(part[2], &out->treename) && entry_or_none(part[3], &out->start) &&
+           entry_or_none(part[4], &out->stop);
+}
+
+/* The pieces of a list, which keeps their strings; NULL with an exception. */
+static roast_piece *list_pieces(PyObject *list, size_t *count) {
+    *count = (size_t)PyList_GET_SIZE(list);
+    roast_piece *pieces = roast_alloc((*count + 1) * sizeof *pieces);
+    if (pieces == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        PyObject *tuple = PyList_GET_ITEM(list, (Py_ssize_t)i);
+        bool is_tuple = PyTuple_Check(tuple);
+        if (!is_tuple)
+            PyErr_SetString(PyExc_TypeError, "a piece is a tuple");
+        if (!is_tuple || !tuple_piece(tuple, &pieces[i])) {
+            roast_free(pieces);
+            return NULL;
+        }
+    }
+    return pieces;
+}
+
+PyObject *ext_failed_pieces(const roast_run *run, PyObject *more) {
     roast_failed_pieces *pieces = NULL;
     roast_error err;
-    if (roast_failed_pieces_find(run, &pieces, &err) != ROAST_OK)
+    size_t count;
+    roast_piece *known = list_pieces(more, &count);
+    if (known == NULL)
+        return NULL;
+    roast_status status = roast_failed_pieces_find(run, known, count, &pieces, &err);
+    roast_free(known);
+    if (status != ROAST_OK)
         return ext_raise(&err);
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < roast_failed_pieces_count(pieces); i++) {
@@ -168,6 +226,22 @@ PyObject *ext_failed_pieces(const roast_run *run) {
         Py_XDECREF(tuple);
     }
     roast_failed_pieces_free(pieces);
+    return list;
+}
+
+PyObject *ext_failed_tasks(const roast_run *run) {
+    roast_failed_tasks *tasks = NULL;
+    roast_error err;
+    if (roast_failed_tasks_find(run, &tasks, &err) != ROAST_OK)
+        return ext_raise(&err);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < roast_failed_tasks_count(tasks); i++) {
+        PyObject *key = ext_text(roast_failed_tasks_key(tasks, i));
+        if (key == NULL || PyList_Append(list, key) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(key);
+    }
+    roast_failed_tasks_free(tasks);
     return list;
 }
 

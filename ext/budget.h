@@ -12,7 +12,10 @@ PyObject *ext_budget_dict(const roast_run *run, PyObject *by);
 /* [{"worker", "when", "expected", "running", "memory_fraction", "cause"}, ...] */
 PyObject *ext_lost_workers(const roast_run *run);
 /* [(dataset, file, treename, start, stop), ...]; None where something is not known. */
-PyObject *ext_failed_pieces(const roast_run *run);
+/* `more`: a list of such tuples, of pieces that failed by what others say. */
+PyObject *ext_failed_pieces(const roast_run *run, PyObject *more);
+/* [key, ...] */
+PyObject *ext_failed_tasks(const roast_run *run);
 /* parse_work_item(text, /): such a tuple, or None. */
 PyObject *ext_parse_work_item(PyObject *module, PyObject *text);
 

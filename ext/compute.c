@@ -219,7 +219,7 @@ PyObject *ext_efficiency_metrics(PyObject *module, PyObject *args, PyObject *kwa
 
 /* ---- all ---- */
 
-PyObject *ext_all_metrics_of(run_input *input, bool chunk_info) {
+PyObject *ext_all_metrics_of(run_input *input, wanted_tables wanted) {
     roast_error err;
     if (input->metrics == NULL &&
         raised(roast_metrics_compute(input->run, &input->metrics, &err), &err) != 0)
@@ -228,10 +228,12 @@ PyObject *ext_all_metrics_of(run_input *input, bool chunk_info) {
     const roast_chunklog *log = roast_run_chunks_view(input->run);
     PyObject *dict = ext_scalar_dict(metrics, FAMILY_ALL);
     if (dict != NULL &&
-        (put_chunk_tables(dict, metrics) != 0 || ext_put_file_tables(dict, metrics, log) != 0 ||
-         put(dict, "worker_health", ext_worker_table(metrics)) != 0 ||
+        (put_chunk_tables(dict, metrics) != 0 ||
+         ext_put_file_tables(dict, metrics, wanted.files_and_workers ? log : NULL) != 0 ||
+         (wanted.files_and_workers && put(dict, "worker_health", ext_worker_table(metrics)) != 0) ||
          put(dict, "budget", ext_budget_dict(input->run, NULL)) != 0 ||
-         (chunk_info && put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0)))
+         (wanted.chunk_info &&
+          put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -253,7 +255,7 @@ PyObject *ext_all_metrics(PyObject *module, PyObject *args, PyObject *kwargs) {
         run_input_set_tracking(&input, tracking) == 0 &&
         run_input_set_spans(&input, spans, processor) == 0 &&
         run_input_set_sections(&input, sections) == 0 && run_input_set_chunks(&input, chunks) == 0)
-        dict = ext_all_metrics_of(&input, true);
+        dict = ext_all_metrics_of(&input, (wanted_tables){true, true});
     run_input_reset(&input);
     return dict;
 }

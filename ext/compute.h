@@ -29,17 +29,21 @@ PyObject *ext_scalar_dict(const roast_metrics *metrics, unsigned families);
 PyObject *ext_dataset_table(const roast_metrics *metrics);
 PyObject *ext_section_table(const roast_metrics *metrics);
 PyObject *ext_worker_table(const roast_metrics *metrics);
-/* Adds file_metadata, file_read_metrics, branch_read_metrics, compression_ratios and
- * bytes_read_percent_per_file. 0 or -1. */
+/* Adds branch_read_metrics, compression_ratios and bytes_read_percent_per_file, and unless log is NULL
+ * file_metadata and file_read_metrics. 0 or -1. */
 int ext_put_file_tables(PyObject *dict, const roast_metrics *metrics, const roast_chunklog *log);
 /* {(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}. NULL with an exception set. */
 PyObject *ext_chunk_info_dict(ext_state *state, const roast_chunklog *log);
 
 /* ---- compute.c ---- */
 
-/* All metrics, all tables and, if wanted, chunk_info of a run that is ready and does not change any more.
- * NULL with an exception set. */
-PyObject *ext_all_metrics_of(run_input *input, bool chunk_info);
+/* What is wanted of the tables that grow with the run: a dict a file and a worker, an item a chunk. */
+typedef struct wanted_tables {
+    bool chunk_info, files_and_workers;
+} wanted_tables;
+
+/* All metrics and tables of a run that is ready and does not change any more. NULL with an exception set. */
+PyObject *ext_all_metrics_of(run_input *input, wanted_tables wanted);
 
 /* Functions of the module. */
 PyObject *ext_workflow_metrics(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -282,9 +282,11 @@ int ext_put_file_tables(PyObject *dict, const roast_metrics *metrics, const roas
         if (append_measured(ratios, rows[i].compression_ratio) != 0 ||
             append_measured(percents, rows[i].bytes_read_percent) != 0)
             result = -1;
-    if (result == 0 && (put(dict, "file_metadata", file_metadata_table(log)) != 0 ||
-                        put(dict, "file_read_metrics", file_read_table(rows, count)) != 0 ||
-                        put(dict, "branch_read_metrics", branch_table(metrics)) != 0 ||
+    if (result == 0 && log != NULL &&
+        (put(dict, "file_metadata", file_metadata_table(log)) != 0 ||
+         put(dict, "file_read_metrics", file_read_table(rows, count)) != 0))
+        result = -1;
+    if (result == 0 && (put(dict, "branch_read_metrics", branch_table(metrics)) != 0 ||
                         PyDict_SetItemString(dict, "compression_ratios", ratios) != 0 ||
                         PyDict_SetItemString(dict, "bytes_read_percent_per_file", percents) != 0))
         result = -1;

@@ -21,6 +21,9 @@ typedef struct reader_object {
     bool open;
     unsigned running;     /* calls that are under way */
     unsigned long runner; /* the thread of the first of them */
+    unsigned long owner;  /* the thread of process() */
+    bool owner_reads;     /* a call of the owner is under way */
+    int64_t cpu_ns;       /* of the owner in reads; -1: not known */
     uint64_t overlaps;    /* calls that began while another one was under way */
     roast_read *reads;
     PyObject **names; /* of the reads, owned */
@@ -167,6 +170,8 @@ typedef struct column_call {
     uint64_t overlaps;
     int64_t bytes;
     roast_mono start;
+    bool timed;        /* the first of the owner: the CPU time of a chunk is that of one thread */
+    int64_t cpu_start; /* -1: not known */
 } column_call;
 
 static void begin_call(reader_object *self, PyObject *handle, unsigned long thread,
@@ -186,10 +191,23 @@ static void begin_call(reader_object *self, PyObject *handle, unsigned long thre
     call->overlaps = self->overlaps;
     self->running++;
     call->bytes = requested_bytes(self);
+    call->timed = thread == self->owner && !self->owner_reads;
     call->start = roast_mono_now();
+    if (call->timed) {
+        self->owner_reads = true;
+        call->cpu_start = roast_thread_cpu_now();
+    }
+}
+
+static void end_timing(reader_object *self, const column_call *call) {
+    int64_t now = roast_thread_cpu_now();
+    self->owner_reads = false;
+    add_known(&self->cpu_ns, call->cpu_start >= 0 && now >= 0 ? now - call->cpu_start : -1);
 }
 
 static void end_call(reader_object *self, PyObject *result, column_call *call) {
+    if (call->timed)
+        end_timing(self, call);
     int64_t took = roast_mono_since(call->start, roast_mono_now());
     self->running--;
     PyObject *exception = result == NULL ? ext_take_exception() : NULL;
@@ -243,6 +261,7 @@ static PyObject *reader_new(ext_state *state, PyObject *mapping, PyObject *sourc
     memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
     self->vectorcall = reader_vectorcall;
     self->state = state;
+    self->owner = PyThread_get_thread_ident();
     self->mapping = Py_NewRef(mapping);
     self->source = Py_XNewRef(source);
     PyObject_GC_Track(self);
@@ -307,6 +326,10 @@ void ext_reads_put(PyObject *op, roast_chunk *out) {
     out->has_reads = true;
     out->n_reads = self->count;
     out->reads = self->reads;
+    if (self->cpu_ns < 0)
+        return;
+    out->read_cpu_ns = (self->cpu_ns + 500) / 1000 * 1000;
+    out->have |= ROAST_CHUNK_HAS(read_cpu_ns);
 }
 
 /* ---- the object ---- */

@@ -388,9 +388,19 @@ static PyObject *run_lost_workers(PyObject *op, PyObject *unused) {
     return ext_lost_workers(((run_object *)op)->input.run);
 }
 
-static PyObject *run_failed_pieces(PyObject *op, PyObject *unused) {
+static PyObject *run_failed_pieces(PyObject *op, PyObject *args) {
+    PyObject *more = NULL;
+    if (!PyArg_ParseTuple(args, "|O:failed_pieces", &more))
+        return NULL;
+    PyObject *list = more != NULL ? PySequence_List(more) : PyList_New(0);
+    PyObject *found = list != NULL ? ext_failed_pieces(((run_object *)op)->input.run, list) : NULL;
+    Py_XDECREF(list);
+    return found;
+}
+
+static PyObject *run_failed_tasks(PyObject *op, PyObject *unused) {
     (void)unused;
-    return ext_failed_pieces(((run_object *)op)->input.run);
+    return ext_failed_tasks(((run_object *)op)->input.run);
 }
 
 static PyObject *run_diagnose(PyObject *op, PyObject *unused) {
@@ -412,11 +422,13 @@ static PyObject *run_table(PyObject *op, void *which) {
 }
 
 static PyObject *run_metrics(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"chunk_info", NULL};
-    int chunk_info = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:metrics", keywords, &chunk_info))
+    static char *keywords[] = {"chunk_info", "files_and_workers", NULL};
+    int chunk_info = 1, files_and_workers = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pp:metrics", keywords, &chunk_info,
+                                     &files_and_workers))
         return NULL;
-    return ext_all_metrics_of(&((run_object *)op)->input, chunk_info != 0);
+    return ext_all_metrics_of(&((run_object *)op)->input,
+                              (wanted_tables){chunk_info != 0, files_and_workers != 0});
 }
 
 static PyObject *run_repr(PyObject *op) {
@@ -432,8 +444,10 @@ static PyObject *run_repr(PyObject *op) {
 
 static PyMethodDef run_methods[] = {
     {"metrics", (PyCFunction)(void (*)(void))run_metrics, METH_VARARGS | METH_KEYWORDS,
-     "metrics($self, *, chunk_info=True)\n--\n\n"
-     "Everything that can be computed from this run: see all_metrics()."},
+     "metrics($self, *, chunk_info=True, files_and_workers=True)\n--\n\n"
+     "Everything that can be computed from this run: see all_metrics(); without chunk_info, or "
+     "without "
+     "file_metadata, file_read_metrics and worker_health, where those are not wanted."},
     {"budget", (PyCFunction)(void (*)(void))run_budget, METH_VARARGS | METH_KEYWORDS,
      "budget($self, by=None)\n--\n\n"
      "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "
@@ -441,9 +455,13 @@ static PyMethodDef run_methods[] = {
     {"lost_workers", run_lost_workers, METH_NOARGS,
      "lost_workers($self)\n--\n\n"
      "The workers that left: when, with what, and the likely cause in words."},
-    {"failed_pieces", run_failed_pieces, METH_NOARGS,
-     "failed_pieces($self)\n--\n\n"
-     "[(dataset, file, treename, start, stop), ...]: what was tried and never went well."},
+    {"failed_pieces", run_failed_pieces, METH_VARARGS,
+     "failed_pieces($self, more=(), /)\n--\n\n"
+     "[(dataset, file, treename, start, stop), ...]: what was tried and never went well; of more, "
+     "such tuples from elsewhere, what did not."},
+    {"failed_tasks", run_failed_tasks, METH_NOARGS,
+     "failed_tasks($self)\n--\n\n"
+     "Keys of the processing tasks that raised, or were lost with their worker, and never done."},
     {"diagnose", run_diagnose, METH_NOARGS,
      "diagnose($self)\n--\n\n"
      "What held the run up and what to change, the worst first: a list of dicts with kind, "

@@ -100,6 +100,8 @@ typedef struct roast_utc {
 } roast_utc;
 roast_mono roast_mono_now(void);
 roast_utc roast_utc_now(void);
+/* CPU time of the calling thread so far, in nanoseconds; -1: not known. */
+int64_t roast_thread_cpu_now(void);
 /* later - earlier, in nanoseconds. */
 int64_t roast_mono_since(roast_mono earlier, roast_mono later);
 

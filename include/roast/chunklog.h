@@ -67,7 +67,8 @@ typedef struct roast_chunklog roast_chunklog;
     X(thread, D, thread)                     /* the kernel's id of the thread */                   \
     X(dropped_sections, U, dropped_sections) /* not kept: there were too many */                   \
     X(faults, U, faults)             /* measurements of ours that failed since the last chunk */   \
-    X(measuring_ns, T, measuring_ns) /* our own part of the thread's time, in microseconds */
+    X(measuring_ns, T, measuring_ns) /* our own part of the thread's time, in microseconds */      \
+    X(read_cpu_ns, T, read_cpu_ns)   /* of the thread's CPU time in process(), in reads; same */
 
 enum {
 #define X(name, packing, near) ROAST_CHUNK_INDEX_##name,
@@ -164,6 +165,7 @@ typedef struct roast_chunk {
     const roast_custom *customs;
     /* Where the tails lie in the log; for the cursors. */
     struct {
+        uint32_t context, file, origin; /* entries of the log that others may share; 0: none */
         uint32_t branches, layout, reads;
         const uint8_t *sections_at, *sections_end, *reads_at, *reads_end, *customs_at, *end;
         uint64_t sections_bit; /* counted from sections_at */

@@ -81,7 +81,8 @@
     INT(storage_write_bytes, storage_write_bytes)                                                  \
     INT(dropped_sections, dropped_sections)                                                        \
     INT(faults, faults)                                                                            \
-    REAL(measuring_s, measuring_ns, 1e9)
+    REAL(measuring_s, measuring_ns, 1e9)                                                           \
+    REAL(read_cpu_s, read_cpu_ns, 1e9)
 
 /* What is inside a column, and how wide a value is. */
 typedef enum roast_cell {

@@ -38,16 +38,28 @@ typedef struct roast_piece {
     int64_t start, stop;               /* entries; -1: not known */
 } roast_piece;
 
-/* The pieces that failed: a record of process() says that it raised, or a task that raised names its
- * work item, and no record says that the same piece went well. Each once, in the order in which they
- * failed. */
+/* The pieces that failed: a record of process() says that it raised, a task that raised names its work
+ * item, or it is one of `more`, which the caller has from elsewhere; and no record says that the same piece
+ * went well. Each once, in this order. */
 typedef struct roast_failed_pieces roast_failed_pieces;
-roast_status roast_failed_pieces_find(const roast_run *run, roast_failed_pieces **out,
+roast_status roast_failed_pieces_find(const roast_run *run, const roast_piece *more,
+                                      size_t more_count, roast_failed_pieces **out,
                                       roast_error *err);
 void roast_failed_pieces_free(roast_failed_pieces *pieces);
 uint32_t roast_failed_pieces_count(const roast_failed_pieces *pieces);
 /* Borrowed from the pieces. All absent beyond the end. */
 roast_piece roast_failed_pieces_at(const roast_failed_pieces *pieces, uint32_t index);
+
+/* The processing tasks that failed: one that raised, or was lost with its worker, and was never done. Not all
+ * of them name their piece: a worker that dies says nothing. Each once, in the order in which they failed;
+ * none where nobody watched. */
+typedef struct roast_failed_tasks roast_failed_tasks;
+roast_status roast_failed_tasks_find(const roast_run *run, roast_failed_tasks **out,
+                                     roast_error *err);
+void roast_failed_tasks_free(roast_failed_tasks *tasks);
+uint32_t roast_failed_tasks_count(const roast_failed_tasks *tasks);
+/* Borrowed from the tasks. Absent beyond the end. */
+roast_str roast_failed_tasks_key(const roast_failed_tasks *tasks, uint32_t index);
 
 /* The work item in what Coffea says of a failure: "... WorkItem(dataset='a', filename='f', ...". false:
  * there is none. Strings are as they stand there, without their quotes. */

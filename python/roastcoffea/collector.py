@@ -6,14 +6,14 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from roastcoffea._core import ChunkLog, Run, faults, split_replayed, sum_reports
+from roastcoffea._core import ChunkLog, Run, faults, parse_work_item, split_replayed, sum_reports
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
@@ -29,7 +29,7 @@ from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
 from roastcoffea.provenance import provenance
 from roastcoffea.results import Results
-from roastcoffea.runner_watch import OUTPUT_KEY, RunnerCall, RunnerWatch
+from roastcoffea.runner_watch import OUTPUT_KEY, RunnerCall, RunnerWatch, Tasks
 
 __all__ = ["MetricsCollector"]
 
@@ -119,6 +119,8 @@ class MetricsCollector(Results):
         self._news = SharedNews(self.metrics_backend)
         self._line = LiveLine(self._news.reader()) if live else None
         self._items: list[Any] = []  # the pieces of work of all calls, until the end
+        self._tasks = Tasks()
+        self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._failed_items: list[Any] = []
 
     # ---- the context ----
@@ -262,6 +264,9 @@ class MetricsCollector(Results):
 
     def call_ends(self, call: RunnerCall) -> None:
         self._items += call.items
+        self._tasks.add(call.tasks)
+        self._suspects += map(_piece_of, call.failed)
+        self._suspects += _pieces_in(call.error)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.come_back()
         for chunks in call.chunks:
@@ -440,10 +445,17 @@ class MetricsCollector(Results):
     def _note_failed_items(self) -> None:
         """Of millions of pieces of work only those that failed are kept."""
         items, self._items = self._items, []
+        tasks, self._tasks = self._tasks, Tasks()
+        suspects, self._suspects = self._suspects, []
         if self.run is None or not items:
             return
-        failed = set(self.run.failed_pieces())
-        self._failed_items = [item for item in items if _piece_of(item) in failed]
+        in_tasks = (tasks.item(key) for key in self.run.failed_tasks())
+        suspects += [_piece_of(item) for item in in_tasks if item is not None]
+        failed = set(self.run.failed_pieces(suspects))
+        by_piece = {_piece_of(item): item for item in reversed(items)}
+        self._failed_items = [
+            item for item in items if (piece := _piece_of(item)) in failed and by_piece[piece] is item
+        ]
 
     def failed_fileset(self) -> list[Any]:
         """The pieces of work that failed, which Coffea runs again with ``runner(pieces, processor)``."""
@@ -486,6 +498,14 @@ def describe(call: RunnerCall) -> dict[str, Any]:
 def _piece_of(item: Any) -> tuple[Any, ...]:
     """A WorkItem as the engine names it."""
     return item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
+
+
+def _pieces_in(error: BaseException | None) -> Iterator[tuple[Any, ...]]:
+    """The pieces that an error names, and those that it comes from."""
+    while error is not None:
+        if (piece := parse_work_item(str(error))) is not None:
+            yield piece
+        error = error.__cause__ or error.__context__
 
 
 def _files_of(entry: Any) -> Any:

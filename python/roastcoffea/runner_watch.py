@@ -8,15 +8,17 @@ context without any is seen by the only watch there is.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Protocol
 
 from roastcoffea.preprocess_watch import METHODS, Preprocessing, measured
 
-__all__ = ["OUTPUT_KEY", "RunnerCall", "RunnerWatch"]
+__all__ = ["OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
 _FLAG = "_roastcoffea_collect_metrics"
@@ -46,6 +48,8 @@ class RunnerCall:
         self.processor = processor
         self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
         self.items: list[Any] = []  # the pieces of work, as soon as Coffea has them
+        self.tasks = Tasks()
+        self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
 
@@ -58,6 +62,52 @@ class RunnerCall:
                 return
             if isinstance(found, list):
                 self.chunks.append(found)
+
+
+class Tasks:
+    """Which piece of work is in which task of Dask.
+
+    No future is kept: that would keep its result. Of a key there are its 16 bytes, for there may be millions.
+    """
+
+    def __init__(self) -> None:
+        self._hashed: list[tuple[str, bytes, list[Any]]] = []
+        self._by_key: dict[str, Any] = {}
+
+    def note(self, keys: list[str], items: list[Any]) -> None:
+        """The keys of tasks, in the order of the pieces."""
+        stem = keys[0].rpartition("-")[0]
+        digests = [_digest(key, stem) for key in keys]
+        if all(digests):
+            self._hashed.append((stem, b"".join(digests), items))
+        else:
+            self._by_key.update(zip(keys, items, strict=True))
+
+    def add(self, other: Tasks) -> None:
+        self._hashed += other._hashed
+        self._by_key.update(other._by_key)
+
+    def item(self, key: str) -> Any:
+        """None where the key is not known."""
+        for stem, digests, items in self._hashed:
+            at = digests.find(wanted) if (wanted := _digest(key, stem)) else -1
+            while at % _DIGEST_BYTES and at >= 0:
+                at = digests.find(wanted, at + 1)
+            if at >= 0:
+                return items[at // _DIGEST_BYTES]
+        return self._by_key.get(key)
+
+
+_DIGEST_BYTES = 16
+
+
+def _digest(key: str, stem: str) -> bytes:
+    """What a key has behind its stem; nothing where that is no hash."""
+    head, _, tail = key.rpartition("-")
+    try:
+        return bytes.fromhex(tail) if head == stem and len(tail) == 2 * _DIGEST_BYTES else b""
+    except ValueError:
+        return b""
 
 
 class RunnerWatch:
@@ -122,6 +172,63 @@ def _replace(runner: type, name: str, wrap: Callable[[Callable[..., Any]], Calla
     _patched.append((runner, name, original))
 
 
+def _watch_submitting(runner: Any) -> None:
+    """The ways in which an executor of Coffea's hands the pieces out: Dask's, and that of its pool."""
+    client = getattr(sys.modules.get("distributed.client"), "Client", None)
+    pool = getattr(getattr(runner, "executor", None), "pool", None)
+    for place, name, wrap in (
+        (client, "map", _noted_map),
+        (pool if isinstance(pool, type) else type(pool), "submit", _noted_submit),
+    ):
+        for base in getattr(place, "__mro__", ()):
+            if callable(base.__dict__.get(name)):
+                if not any(patched is base and at == name for patched, at, _ in _patched):
+                    _replace(base, name, wrap)
+                break
+
+
+def _noted_map(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A worker that dies does not say which piece of work its tasks had."""
+
+    @functools.wraps(original)
+    def submit(self: Any, func: Any, *iterables: Any, **kwargs: Any) -> Any:
+        futures = original(self, func, *iterables, **kwargs)
+        call, _ = _calls.get()
+        if call is not None and iterables:
+            items = [_item_in(value) for value in iterables[0]]
+            if items and items[0] is not None and len(items) == len(futures):
+                call.tasks.note([str(future.key) for future in futures], items)
+        return futures
+
+    return submit
+
+
+def _noted_submit(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Of the pieces that a pool could not do, Coffea names the first one only."""
+
+    @functools.wraps(original)
+    def submit(self: Any, func: Any, /, *args: Any, **kwargs: Any) -> Any:
+        future = original(self, func, *args, **kwargs)
+        call, _ = _calls.get()
+        item = _item_in(args[0]) if call is not None and args else None
+        if call is not None and item is not None:
+            future.add_done_callback(functools.partial(_note_failure, call.failed, item))
+        return future
+
+    return submit
+
+
+def _note_failure(failed: list[Any], item: Any, future: Future[Any]) -> None:
+    if not future.cancelled() and future.exception() is not None:
+        failed.append(item)
+
+
+def _item_in(value: Any) -> Any:
+    """The piece of work in what a task is given, which may be (piece, heavy input)."""
+    item = value[0] if isinstance(value, tuple) and value else value
+    return item if hasattr(item, "entrystart") else None
+
+
 def _remove() -> None:
     while _patched:
         runner, name, original = _patched.pop()
@@ -134,6 +241,8 @@ def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
         watchers = _watchers()
         if not watchers:
             return original(self, fileset, processor_instance, *args, **kwargs)
+        with _lock:
+            _watch_submitting(self)
         call = RunnerCall(self, fileset, processor_instance)
         wanted = self.savemetrics
         for watcher in watchers:
@@ -241,6 +350,8 @@ def _look_at(call: RunnerCall, result: Any, metrics_wanted: bool) -> None:
         try:
             wrapped = result.unwrap()
         except Exception:  # Err(...)
+            error = getattr(result, "exception", None)
+            call.error = error if isinstance(error, BaseException) else None
             return
     if not isinstance(wrapped, dict):
         return

@@ -27,15 +27,15 @@ const char *roast_budget_split_name(roast_budget_split split) {
 
 /* ---- rows ---- */
 
-roast_status roast_budget_table_id(roast_budget_table *table, roast_str name, bool stays,
+roast_status roast_budget_table_id(roast_budget_table *table, uint32_t entry, roast_str name,
                                    uint32_t *id) {
     void *rows = table->rows;
     /* Room for one more than there is: datasets and files get a row without a name at the end. */
     ROAST_TRY(roast_array_reserve(&rows, &table->capacity, sizeof *table->rows,
                                   (size_t)table->count + 2));
     table->rows = rows;
-    ROAST_TRY(stays ? roast_names_id(&table->names, name, id)
-                    : roast_intern_add(&table->names.texts, name, id));
+    ROAST_TRY(entry != 0 ? roast_names_id_in(&table->names, entry, name, id)
+                         : roast_intern_add(&table->names.texts, name, id));
     if (*id == table->count)
         table->rows[table->count++] = (roast_budget_row){.available = 0};
     return ROAST_OK;
@@ -221,7 +221,7 @@ static roast_status finish(roast_budget *budget, bool unhosted) {
 
 /* ---- all ---- */
 
-static roast_status compute(roast_budget_work *work) {
+static roast_status begin(roast_budget_work *work) {
     span_seconds spans = sum_spans(work->run);
     work->has_spans = spans.processing > 0 || spans.reduction > 0 || spans.other > 0;
     work->cpu_share = spans.processing > 0 ? spans.processing_cpu / spans.processing : NAN;
@@ -229,7 +229,13 @@ static roast_status compute(roast_budget_work *work) {
     if (work->life_count == 0)
         return ROAST_ENOTFOUND;
     add_available(work);
-    ROAST_TRY(roast_budget_find_chunks(work));
+    /* Chunks have numbers of 32 bits. */
+    return roast_chunklog_count(roast_run_chunks_view(work->run)) < UINT32_MAX / 4 ? ROAST_OK
+                                                                                   : ROAST_ELIMIT;
+}
+
+static roast_status share_out(roast_budget_work *work) {
+    span_seconds spans = sum_spans(work->run);
     ROAST_TRY(roast_budget_find_tasks(work));
     ROAST_TRY(roast_budget_sweep(work));
     use_spans(work, &spans);
@@ -243,13 +249,27 @@ static void reset(roast_budget_work *work) {
     roast_free(work->workers);
     roast_free(work->lives);
     roast_free(work->tasks);
+    roast_free(work->order);
     roast_free(work->chunks);
+    roast_free(work->by_origin);
     roast_free(work->slots);
     roast_free(work->queue);
 }
 
-roast_status roast_budget_compute(const roast_run *run, roast_budget **out, roast_error *err) {
-    const char *where = "budget";
+static const char where[] = "budget";
+
+static roast_status give_up(roast_budget_work *work, roast_status status, roast_error *err) {
+    reset(work);
+    roast_budget_free(work->budget);
+    if (status == ROAST_ENOTFOUND)
+        return roast_error_set(err, status, where, -1,
+                               "what was available is not known: no worker was followed during "
+                               "the run");
+    return roast_error_set(err, status, where, -1, "the budget cannot be made: %s",
+                           roast_status_text(status));
+}
+
+roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, roast_error *err) {
     roast_run_clock clock = roast_run_get_clock(run);
     /* Microseconds since 1970 that fit with room to spare. */
     if (!clock.have || !(clock.end > clock.start) || !(fabs(clock.start) < 1e12) ||
@@ -260,23 +280,37 @@ roast_status roast_budget_compute(const roast_run *run, roast_budget **out, roas
     if (budget == NULL)
         return roast_error_set(err, ROAST_ENOMEM, where, -1, "no memory for the budget");
     budget->wall = clock.end - clock.start;
-    roast_budget_work work = {.run = run,
-                              .budget = budget,
-                              .from = (int64_t)(clock.start * 1e6),
-                              .to = (int64_t)(clock.end * 1e6)};
-    roast_status status = compute(&work);
-    reset(&work);
-    if (status == ROAST_OK) {
-        *out = budget;
-        return ROAST_OK;
-    }
-    roast_budget_free(budget);
-    if (status == ROAST_ENOTFOUND)
-        return roast_error_set(err, status, where, -1,
-                               "what was available is not known: no worker was followed during "
-                               "the run");
-    return roast_error_set(err, status, where, -1, "the budget cannot be made: %s",
-                           roast_status_text(status));
+    *work = (roast_budget_work){.run = run,
+                                .budget = budget,
+                                .from = (int64_t)(clock.start * 1e6),
+                                .to = (int64_t)(clock.end * 1e6)};
+    roast_status status = begin(work);
+    return status == ROAST_OK ? ROAST_OK : give_up(work, status, err);
+}
+
+roast_status roast_budget_end(roast_budget_work *work, roast_status status, roast_budget **out,
+                              roast_error *err) {
+    if (status == ROAST_OK)
+        status = share_out(work);
+    if (status != ROAST_OK)
+        return give_up(work, status, err);
+    reset(work);
+    *out = work->budget;
+    return ROAST_OK;
+}
+
+roast_status roast_budget_compute(const roast_run *run, roast_budget **out, roast_error *err) {
+    const roast_chunklog *log = roast_run_chunks_view(run);
+    roast_budget_work work;
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    roast_status status = roast_budget_begin(run, &work, err);
+    if (status != ROAST_OK)
+        return status;
+    roast_chunk_cursor_init(&cursor, log);
+    while (status == ROAST_OK && roast_chunk_cursor_next(&cursor, &chunk))
+        status = roast_budget_add_chunk(&work, log, &chunk);
+    return roast_budget_end(&work, status, out, err);
 }
 
 void roast_budget_free(roast_budget *budget) {

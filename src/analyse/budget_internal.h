@@ -20,7 +20,7 @@ typedef struct roast_budget_worker {
     uint32_t host;              /* number of the host, or ROAST_NONE */
     int64_t first_sent;         /* of its first task, or INT64_MAX */
     uint32_t first_life, lives; /* in `lives` */
-    uint64_t first_task, tasks; /* in `tasks` */
+    uint64_t first_task, tasks; /* in `order` */
 } roast_budget_worker;
 
 /* ---- tasks ---- */
@@ -34,7 +34,10 @@ typedef enum roast_task_use {
 /* One try on a worker. start_us NO_TIME: nobody knows when it computed. */
 typedef struct roast_budget_task {
     int64_t sent, start, stop, ended;
-    double weight; /* of the worker's time before it began; see the sweep */
+    union {
+        uint64_t key;  /* hash of its key, 0: none; until its chunk is found */
+        double weight; /* of the worker's time before it began; see the sweep */
+    };
     uint32_t worker;
     uint32_t chunk; /* number of its clocks, or ROAST_NONE */
     uint8_t use;
@@ -43,13 +46,14 @@ typedef struct roast_budget_task {
 /* ---- chunks ---- */
 /* The clocks of one chunk, in seconds; NaN: not there. */
 typedef struct roast_budget_clocks {
-    double before, duration, read, cpu, io_wait, runqueue;
+    uint64_t key; /* hash of its task's key */
     int64_t start;
-    int64_t thread;
-    uint64_t key;           /* hash of its task's key */
-    uint32_t dataset, file; /* or ROAST_NONE */
-    uint32_t worker;
     uint32_t next; /* the chunk before it whose key falls into the same slot, or ROAST_NONE */
+    uint32_t worker;
+    double before, duration, read, cpu, io_wait, runqueue;
+    int64_t thread;
+    uint32_t dataset, file; /* or ROAST_NONE */
+    float read_cpu;         /* of `cpu`, in reads */
     bool failed;
 } roast_budget_clocks;
 
@@ -84,9 +88,12 @@ typedef struct roast_budget_work {
     roast_budget_task *tasks;
     size_t tasks_capacity;
     uint64_t task_count;
+    uint32_t *order; /* the tasks, worker by worker */
     roast_budget_clocks *chunks;
     size_t chunks_capacity;
     uint32_t chunk_count;
+    uint32_t *by_origin; /* worker + 1 of the chunks of an origin in their log; 0: not known yet */
+    size_t origins;
     uint32_t *slots; /* chunk by key */
     uint32_t slot_mask;
     /* Stretches in which the scheduler had runnable tasks that it had not sent: where each begins
@@ -103,14 +110,27 @@ roast_status roast_budget_find_workers(roast_budget_work *work);
 /* ROAST_NONE: it is not in the series. */
 uint32_t roast_budget_worker_of(roast_budget_work *work, roast_str name);
 
+/* ---- budget_chunks.c ---- */
+roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklog *log,
+                                    const roast_chunk *chunk);
+/* For the tasks that were found, their chunks. */
+roast_status roast_budget_match_chunks(roast_budget_work *work);
+uint64_t roast_budget_key_hash(roast_str stem, roast_str hash, int64_t number);
+
 /* ---- budget_tasks.c ---- */
-roast_status roast_budget_find_chunks(roast_budget_work *work);
 roast_status roast_budget_find_tasks(roast_budget_work *work);
 
 /* ---- budget_sweep.c ---- */
 roast_status roast_budget_sweep(roast_budget_work *work);
 
 /* ---- budget.c ---- */
+/* The steps of roast_budget_compute, for who walks over the chunks for other reasons as well: begin, add
+ * each chunk, end. Where begin fails there is nothing to end; its answers are those of the whole. */
+roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, roast_error *err);
+/* `status`: of the walk; where it is not ROAST_OK, the work is only given up. */
+roast_status roast_budget_end(roast_budget_work *work, roast_status status, roast_budget **out,
+                              roast_error *err);
+
 enum { ROAST_BUDGET_ROWS = 1 + ROAST_SPLIT_COUNT };
 /* The rows that something on a worker belongs to, the total first; how many they are. chunk may be
  * NULL. */
@@ -119,9 +139,9 @@ unsigned roast_budget_rows_of(roast_budget_work *work, uint32_t worker,
                               roast_budget_row *rows[ROAST_BUDGET_ROWS]);
 void roast_budget_add(roast_budget_work *work, roast_budget_part part, double seconds,
                       uint32_t worker, const roast_budget_clocks *chunk);
-/* The number of a name's row, made at its first mention. `stays`: what name points to stays there,
- * unchanged, until the budget is made, so that its address is enough to know it again. */
-roast_status roast_budget_table_id(roast_budget_table *table, roast_str name, bool stays,
+/* The number of a name's row, made at its first mention. `entry`: where the name stands in the log of
+ * the chunks, or 0. */
+roast_status roast_budget_table_id(roast_budget_table *table, uint32_t entry, roast_str name,
                                    uint32_t *id);
 
 #endif

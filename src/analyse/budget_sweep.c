@@ -65,6 +65,23 @@ static int in_order(const void *a, const void *b) {
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
+/* A worker's tasks come nearly in order: most moments are where they belong, or a few places away. Gives
+ * up where they are not. */
+static bool insert_in_order(moment *moments, size_t count) {
+    size_t moves = 8 * count;
+    for (size_t i = 1; i < count; i++) {
+        moment one = moments[i];
+        size_t at = i;
+        for (; at > 0 && in_order(&moments[at - 1], &one) > 0; at--)
+            moments[at] = moments[at - 1];
+        moments[at] = one;
+        if (i - at > moves)
+            return false;
+        moves -= i - at;
+    }
+    return true;
+}
+
 /* ---- idle ---- */
 
 /* How much of the time before `when` the scheduler had tasks that it had not sent. */
@@ -120,14 +137,16 @@ static void split_offcpu(sweep *s, const roast_budget_clocks *chunk, double off,
     }
 }
 
-/* The CPU time of what is left of process() without the reads. Nobody measures that of the reads by
- * itself: what is left was on the CPU as far as the CPU time goes. */
+/* The CPU time of what is left of process() without the reads. Where nobody has measured that of the reads
+ * by itself, what is left was on the CPU as far as the CPU time goes. */
 static double compute_cpu(const roast_budget_clocks *chunk, double duration, double read) {
-    return least(chunk->cpu, duration - read);
+    double reads = isnan(chunk->read_cpu) ? 0 : (double)chunk->read_cpu;
+    double cpu = chunk->cpu > reads ? chunk->cpu - reads : 0;
+    return least(cpu, duration - read);
 }
 
 static const roast_budget_clocks no_clocks = {
-    .io_wait = NAN, .runqueue = NAN, .dataset = ROAST_NONE, .file = ROAST_NONE};
+    .io_wait = NAN, .runqueue = NAN, .read_cpu = NAN, .dataset = ROAST_NONE, .file = ROAST_NONE};
 
 /* Shares out the `seconds` that a processing task had a thread. */
 static void add_processing(sweep *s, const roast_budget_task *task, double seconds) {
@@ -235,6 +254,19 @@ static void happen(sweep *s, const moment *event) {
     }
 }
 
+/* The tasks of a worker and their chunks lie far apart from each other. */
+static void ask_ahead(const roast_budget_work *work, const uint32_t *order, uint64_t count,
+                      uint64_t at) {
+    enum { TASK_AHEAD = 16, CHUNK_AHEAD = 8 };
+    if (at + TASK_AHEAD < count)
+        __builtin_prefetch(&work->tasks[order[at + TASK_AHEAD]], 1);
+    if (at + CHUNK_AHEAD < count) {
+        uint32_t chunk = work->tasks[order[at + CHUNK_AHEAD]].chunk;
+        if (chunk != ROAST_NONE)
+            __builtin_prefetch(&work->chunks[chunk]);
+    }
+}
+
 static roast_status sweep_worker(sweep *s) {
     roast_budget_work *work = s->work;
     const roast_budget_worker *worker = &work->workers[s->worker];
@@ -242,11 +274,17 @@ static roast_status sweep_worker(sweep *s) {
     for (uint32_t i = 0; i < worker->lives; i++) {
         const roast_budget_life *life = &work->lives[worker->first_life + i];
         ROAST_TRY(add_moment(s, LIFE_BEGINS, life->from, worker->first_life + i));
+    }
+    const uint32_t *order = work->order + worker->first_task;
+    for (uint64_t i = 0; i < worker->tasks; i++) {
+        ask_ahead(work, order, worker->tasks, i);
+        ROAST_TRY(add_task(s, order[i]));
+    }
+    for (uint32_t i = 0; i < worker->lives; i++) {
+        const roast_budget_life *life = &work->lives[worker->first_life + i];
         ROAST_TRY(add_moment(s, LIFE_ENDS, life->to, worker->first_life + i));
     }
-    for (uint64_t i = 0; i < worker->tasks; i++)
-        ROAST_TRY(add_task(s, worker->first_task + i));
-    if (s->count > 0)
+    if (s->count > 0 && !insert_in_order(s->moments, s->count))
         qsort(s->moments, s->count, sizeof *s->moments, in_order);
     s->threads = s->running = s->waiting = s->lost = 0;
     s->weight = 0;

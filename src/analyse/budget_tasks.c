@@ -1,149 +1,9 @@
-/* What ran on the workers: the tries of the tasks, and the clocks of the chunks in them. */
+/* What ran on the workers: the tries of the tasks. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/budget_internal.h"
-#include "model/attempts_internal.h"
-
-/* ---- the clocks of the chunks ---- */
-
-#define SECONDS(chunk, field)                                                                      \
-    ((chunk)->have & ROAST_CHUNK_HAS(field) ? (double)(chunk)->field / 1e9 : (double)NAN)
-
-/* Both sides split a key the same way, so that nobody has to put one together. */
-static uint64_t key_hash(roast_str stem, roast_str hash, int64_t number) {
-    uint64_t result = roast_hash(stem.data, stem.len);
-    if (hash.data != NULL)
-        return result * 3 + roast_hash(hash.data, hash.len);
-    return number >= 0 ? result * 5 + roast_hash(&number, sizeof number) : result;
-}
-
-static uint64_t chunk_key(const roast_chunk *chunk) {
-    roast_split_key key;
-    if (chunk->task_hash.data != NULL)
-        return key_hash(chunk->task_key, chunk->task_hash, -1);
-    roast_key_split(chunk->task_key, &key);
-    if (key.form == ROAST_KEY_HASHED)
-        return key_hash(key.stem, (roast_str){(const char *)key.hash, sizeof key.hash}, -1);
-    return key_hash(key.stem, (roast_str){NULL, 0},
-                    key.form == ROAST_KEY_NUMBERED ? (int64_t)key.number : -1);
-}
-
-static double read_seconds(const roast_chunklog *log, const roast_chunk *chunk) {
-    roast_tail_cursor cursor;
-    roast_read read;
-    double seconds = 0;
-    if (!chunk->has_reads)
-        return NAN;
-    roast_chunk_reads(log, chunk, &cursor);
-    while (roast_chunk_next_read(&cursor, &read))
-        seconds += read.time_ns > 0 ? (double)read.time_ns / 1e9 : 0;
-    return seconds;
-}
-
-/* On a cluster by its name, on this machine by its process. */
-static uint32_t chunk_worker(roast_budget_work *work, const roast_chunk *chunk) {
-    char name[ROAST_MAX_WORKER_NAME + 32];
-    if (chunk->worker.data != NULL)
-        return roast_budget_worker_of(work, chunk->worker);
-    if (chunk->host.data == NULL || chunk->pid == 0 || chunk->host.len > ROAST_MAX_WORKER_NAME)
-        return ROAST_NONE;
-    int len = snprintf(name, sizeof name, "%.*s:%lld", (int)chunk->host.len, chunk->host.data,
-                       (long long)chunk->pid);
-    return roast_budget_worker_of(work, (roast_str){name, (size_t)len});
-}
-
-static roast_status add_chunk(roast_budget_work *work, const roast_chunklog *log,
-                              const roast_chunk *chunk) {
-    if ((chunk->have & ROAST_CHUNK_HAS(start_us)) == 0 ||
-        (chunk->have & ROAST_CHUNK_HAS(duration_ns)) == 0)
-        return ROAST_OK;
-    void *chunks = work->chunks;
-    ROAST_TRY(roast_array_reserve(&chunks, &work->chunks_capacity, sizeof *work->chunks,
-                                  (size_t)work->chunk_count + 1));
-    work->chunks = chunks;
-    roast_budget_clocks *clocks = &work->chunks[work->chunk_count];
-    *clocks = (roast_budget_clocks){
-        .before = SECONDS(chunk, before_process_ns),
-        .duration = SECONDS(chunk, duration_ns),
-        .read = read_seconds(log, chunk),
-        .cpu = SECONDS(chunk, cpu_user_ns) + SECONDS(chunk, cpu_system_ns),
-        .io_wait = SECONDS(chunk, io_wait_ns),
-        .runqueue = SECONDS(chunk, runqueue_wait_ns),
-        .start = chunk->start_us,
-        .thread = chunk->thread,
-        .key = chunk->task_key.data != NULL ? chunk_key(chunk) : 0,
-        .dataset = ROAST_NONE,
-        .file = ROAST_NONE,
-        .worker = chunk_worker(work, chunk),
-        .next = ROAST_NONE,
-        .failed = chunk->error_type.data != NULL,
-    };
-    roast_budget_table *tables = work->budget->tables;
-    if (chunk->dataset.data != NULL)
-        ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_dataset], chunk->dataset, true,
-                                        &clocks->dataset));
-    if (chunk->file.data != NULL)
-        ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_file], chunk->file, true, &clocks->file));
-    work->chunk_count++;
-    return ROAST_OK;
-}
-
-static roast_status index_chunks(roast_budget_work *work) {
-    size_t slots = 16;
-    while (slots < (size_t)work->chunk_count * 2)
-        slots *= 2;
-    work->slots = roast_alloc(slots * sizeof *work->slots);
-    if (work->slots == NULL)
-        return ROAST_ENOMEM;
-    work->slot_mask = (uint32_t)(slots - 1);
-    for (size_t i = 0; i < slots; i++)
-        work->slots[i] = ROAST_NONE;
-    for (uint32_t i = 0; i < work->chunk_count; i++) {
-        if (work->chunks[i].key == 0)
-            continue;
-        uint32_t *slot = &work->slots[work->chunks[i].key & work->slot_mask];
-        work->chunks[i].next = *slot;
-        *slot = i;
-    }
-    return ROAST_OK;
-}
-
-roast_status roast_budget_find_chunks(roast_budget_work *work) {
-    const roast_chunklog *log = roast_run_chunks_view(work->run);
-    roast_chunk_cursor cursor;
-    roast_chunk chunk;
-    if (roast_chunklog_count(log) >= UINT32_MAX / 4)
-        return ROAST_ELIMIT;
-    roast_chunk_cursor_init(&cursor, log);
-    while (roast_chunk_cursor_next(&cursor, &chunk))
-        ROAST_TRY(add_chunk(work, log, &chunk));
-    return index_chunks(work);
-}
-
-/* The chunk of a try: the same key, on the same worker, and of several tries the nearest in time. */
-static uint32_t chunk_of(const roast_budget_work *work, const roast_attempt *attempt,
-                         uint32_t worker) {
-    if (attempt->key.data == NULL)
-        return ROAST_NONE;
-    uint64_t key = key_hash(attempt->key, attempt->key_hash, attempt->key_number), best = 0;
-    int64_t near = attempt->start_us != ROAST_NO_TIME ? attempt->start_us : attempt->ended_us;
-    uint32_t found = ROAST_NONE;
-    for (uint32_t i = work->slots[key & work->slot_mask]; i != ROAST_NONE;
-         i = work->chunks[i].next) {
-        const roast_budget_clocks *chunk = &work->chunks[i];
-        if (chunk->key != key || chunk->worker != worker)
-            continue;
-        uint64_t apart = chunk->start > near ? (uint64_t)chunk->start - (uint64_t)near
-                                             : (uint64_t)near - (uint64_t)chunk->start;
-        if (found == ROAST_NONE || apart < best) {
-            found = i;
-            best = apart;
-        }
-    }
-    return found;
-}
+#include "roast/attempts.h"
 
 /* ---- the tasks ---- */
 
@@ -159,6 +19,12 @@ static roast_status add_task(roast_budget_work *work, roast_budget_task task) {
         worker->first_sent = sent;
     worker->tasks++;
     return ROAST_OK;
+}
+
+static uint64_t key_of(const roast_attempt *attempt) {
+    return attempt->key.data != NULL
+               ? roast_budget_key_hash(attempt->key, attempt->key_hash, attempt->key_number)
+               : 0;
 }
 
 static roast_task_use use_of(const roast_attempt *attempt) {
@@ -222,8 +88,9 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
                                   .start = attempt.start_us,
                                   .stop = attempt.stop_us,
                                   .ended = attempt.ended_us,
+                                  .key = key_of(&attempt),
                                   .worker = worker,
-                                  .chunk = chunk_of(work, &attempt, worker),
+                                  .chunk = ROAST_NONE,
                                   .use = (uint8_t)use_of(&attempt)};
         put_in_order(&task);
         status = add_task(work, task);
@@ -232,7 +99,7 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
             work->tail = task.start;
     }
     roast_free(workers);
-    return status;
+    return status == ROAST_OK ? roast_budget_match_chunks(work) : status;
 }
 
 static int by_thread_and_time(const void *a, const void *b) {
@@ -317,9 +184,11 @@ static void join_queue(roast_budget_work *work) {
 /* The tasks of a worker one behind the other. */
 static roast_status group_tasks(roast_budget_work *work) {
     uint32_t workers = work->budget->tables[ROAST_BY_worker].count;
-    roast_budget_task *grouped = roast_alloc((work->task_count + 1) * sizeof *grouped);
+    if (work->task_count >= UINT32_MAX)
+        return ROAST_ELIMIT;
+    work->order = roast_alloc((size_t)(work->task_count + 1) * sizeof *work->order);
     uint64_t next = 0;
-    if (grouped == NULL)
+    if (work->order == NULL)
         return ROAST_ENOMEM;
     for (uint32_t i = 0; i < workers; i++) {
         work->workers[i].first_task = next;
@@ -328,10 +197,8 @@ static roast_status group_tasks(roast_budget_work *work) {
     }
     for (uint64_t i = 0; i < work->task_count; i++) {
         roast_budget_worker *worker = &work->workers[work->tasks[i].worker];
-        grouped[worker->first_task + worker->tasks++] = work->tasks[i];
+        work->order[worker->first_task + worker->tasks++] = (uint32_t)i;
     }
-    roast_free(work->tasks);
-    work->tasks = grouped;
     return ROAST_OK;
 }
 

@@ -118,10 +118,10 @@ static roast_status name_workers(roast_budget_work *work, const roast_series *se
         uint32_t id;
         roast_str host = roast_series_worker_host(series, i);
         roast_budget_worker worker = {.host = ROAST_NONE, .first_sent = INT64_MAX};
-        ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_worker],
-                                        roast_series_worker_name(series, i), false, &id));
+        ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_worker], 0,
+                                        roast_series_worker_name(series, i), &id));
         if (host.data != NULL)
-            ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_host], host, false, &worker.host));
+            ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_host], 0, host, &worker.host));
         work->workers[id] = worker;
     }
     return ROAST_OK;

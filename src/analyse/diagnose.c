@@ -1,7 +1,9 @@
 /* The diagnosis: gathers what is known, asks the rules, and weighs what they say. */
 #include <math.h>
 
+#include "analyse/budget_internal.h"
 #include "analyse/diagnose_internal.h"
+#include "metrics/formulas.h"
 
 /* ---- for the rules ---- */
 
@@ -104,43 +106,105 @@ static roast_status ask_rules(roast_diagnosis *d) {
     return roast_rules_measurement(d);
 }
 
+static roast_status cannot(roast_status status, roast_error *err) {
+    return roast_error_set(err, status, "diagnosis", -1, "the run cannot be diagnosed: %s",
+                           roast_status_text(status));
+}
+
+/* What the rules say; takes the facts. */
+static roast_status judge(roast_diagnosis *d, roast_findings **out, roast_error *err) {
+    roast_status status = roast_facts_finish(&d->facts);
+    if (status == ROAST_OK)
+        status = roast_findings_new(&d->findings, NULL);
+    if (status == ROAST_OK) {
+        if (d->budget != NULL && !knows_the_chunks(d->budget, &d->facts))
+            d->budget = NULL;
+        measure_run(d);
+        d->tries = roast_tries_sum(roast_run_attempts_view(d->run));
+        status = ask_rules(d);
+    }
+    roast_facts_reset(&d->facts);
+    if (status != ROAST_OK) {
+        roast_findings_free(d->findings);
+        return cannot(status, err);
+    }
+    if (d->budget != NULL)
+        roast_findings_set_budget(d->findings, roast_budget_total(d->budget));
+    roast_findings_set_current(d->findings, true);
+    *out = d->findings;
+    return ROAST_OK;
+}
+
+static roast_status count_fits(const roast_run *run) {
+    return roast_chunklog_count(roast_run_chunks_view(run)) < UINT32_MAX / 4 ? ROAST_OK
+                                                                             : ROAST_ELIMIT;
+}
+
+/* ---- one walk over the chunks for all who want them ---- */
+
+typedef struct walk {
+    roast_facts facts;
+    bool with_budget;
+    roast_budget_work budget;
+} walk;
+
+static roast_status take_chunk(void *context, const roast_chunklog *log, const roast_chunk *chunk) {
+    walk *w = context;
+    if (w->with_budget)
+        ROAST_TRY(roast_budget_add_chunk(&w->budget, log, chunk));
+    return roast_facts_add(&w->facts, log, chunk);
+}
+
+static roast_status walk_chunks(const roast_run *run, walk *w) {
+    const roast_chunklog *log = roast_run_chunks_view(run);
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    ROAST_TRY(count_fits(run));
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &chunk))
+        ROAST_TRY(take_chunk(w, log, &chunk));
+    return ROAST_OK;
+}
+
 roast_status roast_diagnose(const roast_run *run, const roast_metrics *metrics,
                             const roast_budget *budget, roast_findings **out, roast_error *err) {
-    roast_diagnosis d = {.run = run, .metrics = metrics, .budget = budget};
-    roast_status status = roast_findings_new(&d.findings, err);
-    if (status != ROAST_OK)
-        return status;
-    status = roast_facts_gather(run, &d.facts);
-    if (status == ROAST_OK) {
-        if (budget != NULL && !knows_the_chunks(budget, &d.facts))
-            d.budget = NULL;
-        measure_run(&d);
-        status = ask_rules(&d);
-    }
+    walk w = {.with_budget = false};
+    roast_status status = walk_chunks(run, &w);
+    roast_diagnosis d = {.run = run, .metrics = metrics, .budget = budget, .facts = w.facts};
+    if (status == ROAST_OK)
+        return judge(&d, out, err);
     roast_facts_reset(&d.facts);
-    if (d.budget != NULL)
-        roast_findings_set_budget(d.findings, roast_budget_total(d.budget));
-    if (status != ROAST_OK) {
-        roast_findings_free(d.findings);
-        return roast_error_set(err, status, "diagnosis", -1, "the run cannot be diagnosed: %s",
-                               roast_status_text(status));
-    }
-    roast_findings_set_current(d.findings, true);
-    *out = d.findings;
-    return ROAST_OK;
+    return cannot(status, err);
+}
+
+/* The budget, where there can be one, and the metrics, where they are not given. */
+static roast_status prepare(const roast_run *run, walk *w, roast_metrics **metrics,
+                            roast_budget **budget, roast_error *err) {
+    roast_status status = roast_budget_begin(run, &w->budget, err);
+    if (status != ROAST_OK && status != ROAST_ENOTFOUND)
+        return status;
+    w->with_budget = status == ROAST_OK;
+    status = count_fits(run);
+    if (status == ROAST_OK)
+        status = metrics != NULL ? roast_metrics_compute_beside(run, take_chunk, w, metrics, err)
+                                 : walk_chunks(run, w);
+    if (w->with_budget)
+        status = roast_budget_end(&w->budget, status, budget, err);
+    return status == ROAST_OK ? ROAST_OK : cannot(status, err);
 }
 
 roast_status roast_diagnose_run(const roast_run *run, const roast_metrics *metrics,
                                 roast_findings **out, roast_error *err) {
+    walk w = {.with_budget = false};
     roast_metrics *own = NULL;
     roast_budget *budget = NULL;
-    roast_status status = roast_budget_compute(run, &budget, err);
-    if (status == ROAST_ENOTFOUND)
-        status = ROAST_OK;
-    if (status == ROAST_OK && metrics == NULL)
-        status = roast_metrics_compute(run, &own, err);
+    roast_status status = prepare(run, &w, metrics == NULL ? &own : NULL, &budget, err);
+    roast_diagnosis d = {
+        .run = run, .metrics = metrics != NULL ? metrics : own, .budget = budget, .facts = w.facts};
     if (status == ROAST_OK)
-        status = roast_diagnose(run, metrics != NULL ? metrics : own, budget, out, err);
+        status = judge(&d, out, err);
+    else
+        roast_facts_reset(&d.facts);
     roast_metrics_free(own);
     roast_budget_free(budget);
     return status;

@@ -185,9 +185,9 @@ static double covered(stretch *stretches, size_t count) {
 
 /* Of the workers that have several threads at work. */
 typedef struct lock_sums {
-    double covered, inside, cpu,
-        off;         /* s: worker time; in process(); on the CPU; neither, nor queued */
-    double switches; /* NaN: not known */
+    double covered, inside; /* s: worker time; in process() */
+    double cpu, queue, off; /* of it: on the CPU; waiting for a core; neither */
+    double switches;        /* NaN: not known */
     uint32_t workers;
 } lock_sums;
 
@@ -213,6 +213,7 @@ static void add_worker(const roast_facts *facts, const roast_fact_order *order, 
     sums->covered += once;
     sums->inside += inside;
     sums->cpu += cpu;
+    sums->queue += queue;
     sums->off += fmax(0, inside - cpu - queue);
     sums->switches += switches;
     sums->workers++;
@@ -239,7 +240,9 @@ roast_status roast_rules_threads(roast_diagnosis *d) {
     ROAST_TRY(sum_locks(&d->facts, &sums));
     double cores = sums.cpu / sums.covered, at_once = sums.inside / sums.covered;
     double share = sums.off / sums.inside, wakes = sums.switches / sums.off;
-    if (sums.workers == 0 || !(cores >= roast_limit.gil_least_cores) ||
+    /* Who has the lock may wait for a core, on a machine where others take them. */
+    double wanted = cores + sums.queue / sums.covered;
+    if (sums.workers == 0 || !(wanted >= roast_limit.gil_least_cores) ||
         cores > roast_limit.gil_most_cores || !(share >= roast_limit.gil_share) ||
         d->facts.rest < roast_limit.gil_share * d->facts.timed || wakes < roast_limit.gil_wakes ||
         !roast_diagnosis_matters(d, sums.off))

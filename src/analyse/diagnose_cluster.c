@@ -162,38 +162,40 @@ typedef struct loss {
     roast_str error; /* type of the last one */
 } loss;
 
-static void count_tries(const roast_attempts *attempts, loss *sum) {
-    roast_attempt_cursor cursor;
-    roast_attempt attempt;
-    roast_attempt_cursor_init(&cursor, attempts);
-    while (roast_attempt_cursor_next(&cursor, &attempt)) {
-        if (attempt.kind == ROAST_KIND_foreign)
-            continue;
-        sum->raised += attempt.outcome == ROAST_OUTCOME_raised;
-        sum->lost += attempt.outcome == ROAST_OUTCOME_lost;
-        sum->recomputed += attempt.outcome == ROAST_OUTCOME_recomputed;
-        if (attempt.outcome == ROAST_OUTCOME_raised && attempt.error_type.data != NULL)
-            sum->error = attempt.error_type;
-    }
+static void count_tries(const roast_diagnosis *d, const roast_attempts *attempts, loss *sum) {
+    sum->raised = d->tries.raised;
+    sum->lost = d->tries.lost;
+    sum->recomputed = d->tries.recomputed;
+    sum->error = d->tries.error;
     for (uint32_t i = 0; i < roast_attempts_departure_count(attempts); i++)
         sum->workers += !roast_attempts_departure(attempts, i).expected;
 }
 
+/* A watched task is a piece, and all of them are known: also one that died with its worker. */
+static roast_status count_pieces(const roast_diagnosis *d, uint32_t *count) {
+    roast_failed_pieces *pieces;
+    roast_failed_tasks *tasks;
+    if (roast_run_attempts_view(d->run) != NULL) {
+        ROAST_TRY(roast_failed_tasks_find(d->run, &tasks, NULL));
+        *count = roast_failed_tasks_count(tasks);
+        roast_failed_tasks_free(tasks);
+        return ROAST_OK;
+    }
+    ROAST_TRY(roast_failed_pieces_find(d->run, NULL, 0, &pieces, NULL));
+    *count = roast_failed_pieces_count(pieces);
+    roast_failed_pieces_free(pieces);
+    return ROAST_OK;
+}
+
 static roast_status find_losses(const roast_diagnosis *d, loss *sum) {
     const roast_attempts *attempts = roast_run_attempts_view(d->run);
-    roast_failed_pieces *pieces;
     if (attempts != NULL)
-        count_tries(attempts, sum);
+        count_tries(d, attempts, sum);
     else
         sum->raised = d->facts.failed;
     sum->seconds =
         d->budget != NULL ? roast_diagnosis_part(d, ROAST_PART_lost) : d->facts.failed_duration;
-    if (sum->raised == 0)
-        return ROAST_OK;
-    ROAST_TRY(roast_failed_pieces_find(d->run, &pieces, NULL));
-    sum->pieces = roast_failed_pieces_count(pieces);
-    roast_failed_pieces_free(pieces);
-    return ROAST_OK;
+    return sum->raised + sum->lost > 0 ? count_pieces(d, &sum->pieces) : ROAST_OK;
 }
 
 static void say_losses(roast_verdict *v, const loss *sum) {

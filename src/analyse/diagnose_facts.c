@@ -6,7 +6,9 @@
 
 /* ---- names ---- */
 
-static roast_status group_of(roast_fact_table *table, roast_str name, uint32_t *id) {
+/* `entry`: where the name stands in the log, or 0. */
+static roast_status group_of(roast_fact_table *table, uint32_t entry, roast_str name,
+                             uint32_t *id) {
     *id = ROAST_NOBODY;
     if (name.data == NULL)
         return ROAST_OK;
@@ -14,21 +16,22 @@ static roast_status group_of(roast_fact_table *table, roast_str name, uint32_t *
     ROAST_TRY(roast_array_reserve(&groups, &table->capacity, sizeof *table->groups,
                                   (size_t)table->count + 1));
     table->groups = groups;
-    ROAST_TRY(roast_names_id(&table->names, name, id));
+    ROAST_TRY(roast_names_id_in(&table->names, entry, name, id));
     if (*id == table->count)
         table->groups[table->count++] = (roast_fact_group){.rss_peak = NAN};
     return ROAST_OK;
 }
 
 roast_status roast_facts_worker(roast_facts *facts, roast_str name, uint32_t *worker) {
-    return group_of(&facts->workers, name, worker);
+    return group_of(&facts->workers, 0, name, worker);
 }
 
 static roast_status name_groups(roast_facts *facts, const roast_chunk *chunk, roast_fact *fact) {
-    ROAST_TRY(group_of(&facts->workers, chunk->worker, &fact->worker));
-    ROAST_TRY(group_of(&facts->hosts, chunk->host, &fact->host));
-    ROAST_TRY(group_of(&facts->datasets, chunk->dataset, &fact->dataset));
-    return group_of(&facts->files, chunk->file, &fact->file);
+    uint32_t origin = chunk->packed.origin, context = chunk->packed.context;
+    ROAST_TRY(group_of(&facts->workers, origin, chunk->worker, &fact->worker));
+    ROAST_TRY(group_of(&facts->hosts, origin, chunk->host, &fact->host));
+    ROAST_TRY(group_of(&facts->datasets, context, chunk->dataset, &fact->dataset));
+    return group_of(&facts->files, chunk->packed.file, chunk->file, &fact->file);
 }
 
 static void add_to_group(roast_fact_table *table, uint32_t id, const roast_fact *fact) {
@@ -80,22 +83,46 @@ static read_sums sum_reads(roast_facts *facts, const roast_chunklog *log,
 
 /* ---- sections ---- */
 
-static roast_status own_times(roast_facts *facts, const roast_chunklog *log,
-                              const roast_chunk *chunk) {
-    void *own = facts->own;
+/* The number of a section by its place: most chunks have the sections of the one before. */
+static roast_status begin_sections(roast_facts *facts, const roast_chunk *chunk) {
+    void *open = facts->open;
+    ROAST_TRY(roast_array_reserve(&open, &facts->open_capacity, sizeof *facts->open,
+                                  (size_t)chunk->n_sections + 1));
+    facts->open = open;
+    if (facts->layout == chunk->packed.layout)
+        return ROAST_OK;
+    facts->layout = chunk->packed.layout;
+    for (uint32_t i = 0; i < chunk->n_sections; i++)
+        facts->open[i].id = ROAST_NOBODY;
+    return ROAST_OK;
+}
+
+/* The time in each, less that in those inside it; how many sections there are. */
+static uint32_t own_times(roast_facts *facts, const roast_chunklog *log, const roast_chunk *chunk) {
+    roast_fact_open *open = facts->open;
     roast_tail_cursor cursor;
     roast_section section;
     uint32_t index = 0;
-    ROAST_TRY(roast_array_reserve(&own, &facts->own_capacity, sizeof *facts->own,
-                                  (size_t)chunk->n_sections + 1));
-    facts->own = own;
     roast_chunk_sections(log, chunk, &cursor);
-    for (; roast_chunk_next_section(&cursor, &section) && index < chunk->n_sections; index++) {
-        facts->own[index] = section.kind == ROAST_SECTION_TIME ? section.value : 0;
-        if (section.kind == ROAST_SECTION_TIME && section.parent >= 0 &&
-            (uint32_t)section.parent < index)
-            facts->own[section.parent] -= section.value;
+    for (; index < chunk->n_sections && roast_chunk_next_section(&cursor, &section); index++) {
+        bool timed = section.kind == ROAST_SECTION_TIME;
+        open[index].own = timed ? section.value : 0;
+        open[index].name = timed ? section.name : (roast_str){NULL, 0};
+        if (timed && section.parent >= 0 && (uint32_t)section.parent < index)
+            open[section.parent].own -= section.value;
     }
+    return index;
+}
+
+static roast_status name_section(roast_facts *facts, roast_fact_open *open) {
+    void *sections = facts->sections;
+    uint32_t known = roast_names_count(&facts->section_names);
+    ROAST_TRY(roast_array_reserve(&sections, &facts->sections_capacity, sizeof *facts->sections,
+                                  (size_t)known + 1));
+    facts->sections = sections;
+    ROAST_TRY(roast_names_id(&facts->section_names, open->name, &open->id));
+    if (open->id == known)
+        facts->sections[open->id] = (roast_fact_section){0};
     return ROAST_OK;
 }
 
@@ -103,27 +130,20 @@ static roast_status own_times(roast_facts *facts, const roast_chunklog *log,
  * was in is not measured: at least what is more than all the rest of the chunk, at most all of it. */
 static roast_status add_sections(roast_facts *facts, const roast_chunklog *log,
                                  const roast_chunk *chunk, double duration, double off) {
-    roast_tail_cursor cursor;
-    roast_section section;
-    uint32_t index = 0, id;
-    ROAST_TRY(own_times(facts, log, chunk));
-    roast_chunk_sections(log, chunk, &cursor);
-    for (; roast_chunk_next_section(&cursor, &section) && index < chunk->n_sections; index++) {
-        double self = (double)facts->own[index] / 1e9;
-        if (section.kind != ROAST_SECTION_TIME || section.name.data == NULL || !(self > 0))
+    ROAST_TRY(begin_sections(facts, chunk));
+    uint32_t count = own_times(facts, log, chunk);
+    for (uint32_t i = 0; i < count; i++) {
+        roast_fact_open *open = &facts->open[i];
+        double self = (double)open->own / 1e9;
+        if (open->name.data == NULL || !(self > 0))
             continue;
-        void *sections = facts->sections;
-        uint32_t known = roast_names_count(&facts->section_names);
-        ROAST_TRY(roast_array_reserve(&sections, &facts->sections_capacity, sizeof *facts->sections,
-                                      (size_t)known + 1));
-        facts->sections = sections;
-        ROAST_TRY(roast_names_id(&facts->section_names, section.name, &id));
-        if (id == known)
-            facts->sections[id] = (roast_fact_section){0};
-        facts->sections[id].self += self;
+        if (open->id == ROAST_NOBODY)
+            ROAST_TRY(name_section(facts, open));
+        roast_fact_section *section = &facts->sections[open->id];
+        section->self += self;
         if (off > 0) {
-            facts->sections[id].certain += fmax(0, self - (duration - off));
-            facts->sections[id].possible += fmin(self, off);
+            section->certain += fmax(0, self - (duration - off));
+            section->possible += fmin(self, off);
         }
     }
     return ROAST_OK;
@@ -136,8 +156,16 @@ static roast_status add_sections(roast_facts *facts, const roast_chunklog *log,
 #define NUMBER(chunk, field)                                                                       \
     ((chunk)->have & ROAST_CHUNK_HAS(field) ? (double)(chunk)->field : (double)NAN)
 
+/* How long reads were off the CPU to wait for data. Waiting for a core is in reads as much as elsewhere.
+ * Where the CPU time of reads is not known, all waiting is in them as far as it can. */
+static double waiting_reads(double read, double read_cpu, double off, double queue) {
+    if (isnan(read_cpu))
+        return fmin(read, off - queue);
+    return off > 0 ? fmin(fmax(0, read - read_cpu), off) * (off - queue) / off : 0;
+}
+
 /* Splits the time in process(); how long it was off the CPU for a reason that is none of the others. */
-static double add_times(roast_facts *facts, const roast_fact *fact, double io_wait,
+static double add_times(roast_facts *facts, const roast_fact *fact, double io_wait, double read_cpu,
                         const read_sums *reads) {
     double duration = (double)fact->duration, read = fmin(reads->seconds, duration);
     facts->read += read;
@@ -145,12 +173,12 @@ static double add_times(roast_facts *facts, const roast_fact *fact, double io_wa
         return 0;
     double off = fmax(0, duration - (double)fact->cpu);
     double queue = isnan(fact->queue) ? 0 : fmin((double)fact->queue, off);
-    double wait = fmin(read, off - queue);
+    double wait = waiting_reads(read, read_cpu, off, queue);
     facts->timed += duration;
     facts->cpu += fmin((double)fact->cpu, duration);
     facts->queue += queue;
     facts->read_wait += wait;
-    facts->read_busy += fmax(0, read - wait - queue);
+    facts->read_busy += isnan(read_cpu) ? fmax(0, read - wait - queue) : fmin(read, read_cpu);
     facts->rest += off - queue - wait;
     facts->io_wait += isnan(io_wait) ? 0 : io_wait;
     return off - queue - wait;
@@ -190,8 +218,8 @@ static roast_fact fact_of(const roast_chunk *chunk, double start) {
     };
 }
 
-static roast_status add_chunk(roast_facts *facts, const roast_chunklog *log,
-                              const roast_chunk *chunk) {
+roast_status roast_facts_add(roast_facts *facts, const roast_chunklog *log,
+                             const roast_chunk *chunk) {
     uint64_t wanted = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
     if (chunk->error_type.data != NULL) {
         facts->failed++;
@@ -212,7 +240,8 @@ static roast_status add_chunk(roast_facts *facts, const roast_chunklog *log,
         facts->reads += reads.count;
     }
     fact.preloaded = (float)preloaded_bytes(chunk, &reads);
-    double off = add_times(facts, &fact, SECONDS(chunk, io_wait_ns), &reads);
+    double off =
+        add_times(facts, &fact, SECONDS(chunk, io_wait_ns), SECONDS(chunk, read_cpu_ns), &reads);
     if (chunk->n_sections > 0)
         ROAST_TRY(add_sections(facts, log, chunk, (double)fact.duration, off));
     facts->has_queue = facts->has_queue || !isnan(fact.queue);
@@ -265,15 +294,7 @@ static roast_status find_medians(roast_facts *facts) {
     return ROAST_OK;
 }
 
-roast_status roast_facts_gather(const roast_run *run, roast_facts *facts) {
-    const roast_chunklog *log = roast_run_chunks_view(run);
-    roast_chunk_cursor cursor;
-    roast_chunk chunk;
-    if (roast_chunklog_count(log) >= UINT32_MAX / 4)
-        return ROAST_ELIMIT;
-    roast_chunk_cursor_init(&cursor, log);
-    while (roast_chunk_cursor_next(&cursor, &chunk))
-        ROAST_TRY(add_chunk(facts, log, &chunk));
+roast_status roast_facts_finish(roast_facts *facts) {
     finish_times(facts);
     return find_medians(facts);
 }
@@ -290,9 +311,36 @@ void roast_facts_reset(roast_facts *facts) {
     table_reset(&facts->files);
     roast_names_reset(&facts->section_names);
     roast_free(facts->sections);
-    roast_free(facts->own);
+    roast_free(facts->open);
     roast_free(facts->facts);
     *facts = (roast_facts){0};
+}
+
+/* ---- tries ---- */
+
+roast_tries roast_tries_sum(const roast_attempts *attempts) {
+    roast_tries sums = {.last_reduction = NAN};
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    if (attempts == NULL)
+        return sums;
+    roast_attempt_cursor_init(&cursor, attempts);
+    while (roast_attempt_cursor_next(&cursor, &attempt)) {
+        if (attempt.kind == ROAST_KIND_foreign)
+            continue;
+        sums.raised += attempt.outcome == ROAST_OUTCOME_raised;
+        sums.lost += attempt.outcome == ROAST_OUTCOME_lost;
+        sums.recomputed += attempt.outcome == ROAST_OUTCOME_recomputed;
+        if (attempt.outcome == ROAST_OUTCOME_raised && attempt.error_type.data != NULL)
+            sums.error = attempt.error_type;
+        if (attempt.kind == ROAST_KIND_processing && attempt.nbytes >= 0) {
+            sums.result_bytes += (double)attempt.nbytes;
+            sums.results++;
+        }
+        if (attempt.kind == ROAST_KIND_reduction && attempt.stop_us != ROAST_NO_TIME)
+            sums.last_reduction = fmax(sums.last_reduction, (double)attempt.stop_us / 1e6);
+    }
+    return sums;
 }
 
 /* ---- sorting ---- */

@@ -3,6 +3,7 @@
 #define ROAST_ANALYSE_DIAGNOSE_INTERNAL_H
 
 #include "metrics/names.h"
+#include "roast/attempts.h"
 #include "roast/diagnose.h"
 
 #define ROAST_NOBODY UINT32_MAX
@@ -49,6 +50,13 @@ typedef struct roast_fact_section {
     double self, certain, possible; /* s: in it; of these surely, or at most, not on the CPU */
 } roast_fact_section;
 
+/* A section of the chunk at hand. */
+typedef struct roast_fact_open {
+    int64_t own;    /* ns */
+    roast_str name; /* NULL: not one of time */
+    uint32_t id;    /* among the sections; ROAST_NOBODY: not known yet */
+} roast_fact_open;
+
 typedef struct roast_facts {
     roast_fact *facts;
     size_t capacity, count;
@@ -74,11 +82,26 @@ typedef struct roast_facts {
     roast_names section_names;
     roast_fact_section *sections;
     size_t sections_capacity;
-    int64_t *own; /* working space: self times of one chunk's sections */
-    size_t own_capacity;
+    roast_fact_open *open;
+    size_t open_capacity;
+    uint32_t layout; /* entry of the sections in `open`, or 0 */
 } roast_facts;
 
-roast_status roast_facts_gather(const roast_run *run, roast_facts *facts);
+/* What the tries of the tasks say, in one walk over them. */
+typedef struct roast_tries {
+    uint64_t raised, lost, recomputed; /* of all but foreign tasks */
+    roast_str error;                   /* type of the last one that raised */
+    uint64_t results;                  /* of processing, with their size */
+    double result_bytes;
+    double last_reduction; /* when it stopped, seconds since 1970; NaN: there was none */
+} roast_tries;
+/* attempts may be NULL. */
+roast_tries roast_tries_sum(const roast_attempts *attempts);
+
+/* Chunks of one log, fewer than UINT32_MAX / 4; then finish. */
+roast_status roast_facts_add(roast_facts *facts, const roast_chunklog *log,
+                             const roast_chunk *chunk);
+roast_status roast_facts_finish(roast_facts *facts);
 void roast_facts_reset(roast_facts *facts);
 /* The number of a worker, given out at its first mention; the name must stay where it is. */
 roast_status roast_facts_worker(roast_facts *facts, roast_str name, uint32_t *worker);
@@ -107,6 +130,7 @@ typedef struct roast_diagnosis {
     const roast_budget *budget; /* NULL: there is none */
     roast_findings *findings;
     roast_facts facts;
+    roast_tries tries;
     double wall;      /* s; NaN: not known */
     double available; /* core-s; of the chunks, where nothing else is known */
     double threads;   /* on average; NaN: not known */

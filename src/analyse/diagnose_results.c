@@ -82,46 +82,21 @@ roast_status roast_rules_sections(roast_diagnosis *d) {
 
 /* ---- results ---- */
 
-typedef struct result_sums {
-    double bytes; /* of results of processing */
-    uint64_t results;
-    double last_stop; /* of the last reduction, seconds since 1970; NaN: none */
-} result_sums;
-
-static result_sums sum_results(const roast_run *run) {
-    const roast_attempts *attempts = roast_run_attempts_view(run);
-    result_sums sums = {.last_stop = NAN};
-    roast_attempt_cursor cursor;
-    roast_attempt attempt;
-    if (attempts == NULL)
-        return sums;
-    roast_attempt_cursor_init(&cursor, attempts);
-    while (roast_attempt_cursor_next(&cursor, &attempt)) {
-        if (attempt.kind == ROAST_KIND_processing && attempt.nbytes >= 0) {
-            sums.bytes += (double)attempt.nbytes;
-            sums.results++;
-        }
-        if (attempt.kind == ROAST_KIND_reduction && attempt.stop_us != ROAST_NO_TIME)
-            sums.last_stop = fmax(sums.last_stop, (double)attempt.stop_us / 1e6);
-    }
-    return sums;
-}
-
-static void say_size(roast_words *words, const result_sums *sums) {
-    if (sums->results > 0)
+static void say_size(roast_words *words, const roast_tries *tries) {
+    if (tries->results > 0)
         roast_say(words, " A chunk's result has %s.",
-                  roast_say_bytes(sums->bytes / (double)sums->results));
+                  roast_say_bytes(tries->result_bytes / (double)tries->results));
 }
 
 /* Seconds at the end in which the last task was done and only the client was at work. */
-static double client_seconds(const roast_diagnosis *d, const result_sums *sums) {
-    double tasks = sums->last_stop - d->facts.origin - d->facts.last_end;
+static double client_seconds(const roast_diagnosis *d, const roast_tries *tries) {
+    double tasks = tries->last_reduction - d->facts.origin - d->facts.last_end;
     return d->after > 0 ? fmax(0, tasks > 0 ? d->after - tasks : d->after) : 0;
 }
 
-static roast_status reduction(roast_diagnosis *d, const result_sums *sums) {
+static roast_status reduction(roast_diagnosis *d, const roast_tries *tries) {
     double merging = roast_diagnosis_part(d, ROAST_PART_reduction);
-    double client = client_seconds(d, sums);
+    double client = client_seconds(d, tries);
     double idle = roast_diagnosis_part(d, ROAST_PART_idle_tail);
     double after = d->after > 0 ? fmin(d->after * d->threads, idle) : 0;
     /* What is idle after the last chunk, and what merges before. */
@@ -136,7 +111,7 @@ static roast_status reduction(roast_diagnosis *d, const result_sums *sums) {
     roast_say(&v.evidence, "Reduction tasks took %s of core time;", roast_say_time(merging));
     roast_say(&v.evidence, " after the last chunk the run went on for %s, %s of it without a task.",
               roast_say_time(d->after > 0 ? d->after : 0), roast_say_time(client));
-    say_size(&v.evidence, sums);
+    say_size(&v.evidence, tries);
     if (by_client)
         roast_say(&v.advice,
                   "Most of it is spent by the client: return smaller outputs (fewer bins, no event "
@@ -153,7 +128,7 @@ static roast_status reduction(roast_diagnosis *d, const result_sums *sums) {
     return roast_diagnosis_add(d, &v);
 }
 
-static roast_status serialization(roast_diagnosis *d, const result_sums *sums) {
+static roast_status serialization(roast_diagnosis *d, const roast_tries *tries) {
     double packing = roast_diagnosis_metric(d, "total_serialization_overhead_seconds");
     double squeezing = roast_diagnosis_metric(d, "total_compression_overhead_seconds");
     double after = roast_diagnosis_part(d, ROAST_PART_after_process);
@@ -168,7 +143,7 @@ static roast_status serialization(roast_diagnosis *d, const result_sums *sums) {
               "Serialising took %s, compressing %s, and what comes after process() in its task %s.",
               roast_say_time(fmax(0, packing)), roast_say_time(fmax(0, squeezing)),
               roast_say_time(after));
-    say_size(&v.evidence, sums);
+    say_size(&v.evidence, tries);
     roast_say(&v.advice,
               "Return smaller outputs, keep large constants out of the processor (load them in "
               "the worker), and turn compression off for small ones "
@@ -179,9 +154,8 @@ static roast_status serialization(roast_diagnosis *d, const result_sums *sums) {
 }
 
 roast_status roast_rules_results(roast_diagnosis *d) {
-    result_sums sums = sum_results(d->run);
     if (d->budget == NULL || !(d->threads > 0) || d->facts.count == 0)
         return ROAST_OK;
-    ROAST_TRY(reduction(d, &sums));
-    return serialization(d, &sums);
+    ROAST_TRY(reduction(d, &d->tries));
+    return serialization(d, &d->tries);
 }

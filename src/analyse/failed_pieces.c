@@ -181,12 +181,15 @@ static roast_status find_failed(finder *f) {
     return ROAST_OK;
 }
 
-roast_status roast_failed_pieces_find(const roast_run *run, roast_failed_pieces **out,
+roast_status roast_failed_pieces_find(const roast_run *run, const roast_piece *more,
+                                      size_t more_count, roast_failed_pieces **out,
                                       roast_error *err) {
     finder f = {.run = run, .failed = roast_alloc_zero(sizeof *f.failed)};
     roast_status status = f.failed != NULL ? find_done(&f) : ROAST_ENOMEM;
     if (status == ROAST_OK)
         status = find_failed(&f);
+    for (size_t i = 0; status == ROAST_OK && i < more_count; i++)
+        status = add_failed(&f, &more[i]);
     roast_intern_reset(&f.done);
     roast_buffer_reset(&f.text);
     if (status != ROAST_OK) {

@@ -50,3 +50,11 @@ roast_status roast_array_reserve(void **items, size_t *capacity, size_t size, si
     *capacity = grown;
     return ROAST_OK;
 }
+
+roast_status roast_array_reserve_zero(void **items, size_t *capacity, size_t size, size_t wanted) {
+    size_t before = *capacity;
+    ROAST_TRY(roast_array_reserve(items, capacity, size, wanted));
+    if (*capacity > before)
+        memset((char *)*items + before * size, 0, (*capacity - before) * size);
+    return ROAST_OK;
+}

@@ -31,5 +31,7 @@ static inline void roast_buffer_push(roast_buffer *buffer, const void *data, siz
 /* Grows an array: *items has room for *capacity elements of `size` bytes and gets room for
  * `wanted`. */
 roast_status roast_array_reserve(void **items, size_t *capacity, size_t size, size_t wanted);
+/* The same; what is new is zeroed. */
+roast_status roast_array_reserve_zero(void **items, size_t *capacity, size_t size, size_t wanted);
 
 #endif

@@ -54,7 +54,9 @@ void roast_chunk_totals_free(roast_chunk_totals *totals) {
 
 /* ---- one chunk ---- */
 
-static roast_status find_dataset(roast_chunk_totals *totals, roast_str name, dataset **out) {
+static roast_status find_dataset(roast_chunk_totals *totals, const roast_chunk *chunk,
+                                 dataset **out) {
+    roast_str name = chunk->dataset;
     if (name.data == NULL) {
         *out = &totals->datasets[0];
         return ROAST_OK;
@@ -65,7 +67,7 @@ static roast_status find_dataset(roast_chunk_totals *totals, roast_str name, dat
     ROAST_TRY(roast_array_reserve(&datasets, &totals->datasets_capacity, sizeof *totals->datasets,
                                   (size_t)known + 2));
     totals->datasets = datasets;
-    ROAST_TRY(roast_names_id(&totals->names, name, &id));
+    ROAST_TRY(roast_names_id_in(&totals->names, chunk->packed.context, name, &id));
     if (id == known)
         totals->datasets[id + 1] = (dataset){0};
     *out = &totals->datasets[id + 1];
@@ -112,7 +114,7 @@ static roast_status add_numbers(roast_chunk_totals *totals, const roast_chunk *c
 
 static roast_status add_to_dataset(roast_chunk_totals *totals, const roast_chunk *chunk) {
     dataset *row;
-    ROAST_TRY(find_dataset(totals, chunk->dataset, &row));
+    ROAST_TRY(find_dataset(totals, chunk, &row));
     row->chunks++;
     if (has(chunk, ROAST_CHUNK_HAS(duration_ns))) {
         row->with_duration++;

@@ -42,12 +42,14 @@ struct roast_file_totals {
 
 /* ---- files ---- */
 
-static roast_status find_file(roast_file_totals *totals, roast_str name, uint32_t *id) {
+/* `entry`: where the name stands in the log, or 0. */
+static roast_status find_file(roast_file_totals *totals, uint32_t entry, roast_str name,
+                              uint32_t *id) {
     void *files = totals->files;
     ROAST_TRY(roast_array_reserve(&files, &totals->files_capacity, sizeof *totals->files,
                                   totals->n_files + 1));
     totals->files = files;
-    ROAST_TRY(roast_names_id(&totals->names, name, id));
+    ROAST_TRY(roast_names_id_in(&totals->names, entry, name, id));
     if (*id == totals->n_files)
         totals->files[totals->n_files++] = (file_total){0};
     return ROAST_OK;
@@ -61,7 +63,7 @@ static roast_status add_known_files(roast_file_totals *totals) {
         uint32_t id;
         if (file.name.data == NULL)
             continue;
-        ROAST_TRY(find_file(totals, file.name, &id));
+        ROAST_TRY(find_file(totals, 0, file.name, &id));
         totals->files[id].known = true;
         totals->files[id].meta = file;
     }
@@ -145,7 +147,7 @@ roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunkl
     (void)log;
     uint32_t id = 0, file = 0;
     if (chunk->file.data != NULL) {
-        ROAST_TRY(find_file(totals, chunk->file, &id));
+        ROAST_TRY(find_file(totals, chunk->packed.file, chunk->file, &id));
         file = id + 1;
     }
     if (!chunk->has_branches)

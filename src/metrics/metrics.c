@@ -87,6 +87,8 @@ typedef struct consumers {
     roast_quality_totals *quality;
     roast_file_totals *files;
     roast_branch_totals *branches;
+    roast_chunk_visitor visit; /* of somebody else */
+    void *context;
 } consumers;
 
 static roast_status begin_chunks(consumers *c, const roast_run *run, bool want_chunks,
@@ -115,6 +117,8 @@ static roast_status walk_chunks(const roast_chunklog *log, const consumers *c) {
             ROAST_TRY(roast_file_totals_add(c->files, log, &chunk));
             ROAST_TRY(roast_branch_totals_add(c->branches, log, &chunk));
         }
+        if (c->visit != NULL)
+            ROAST_TRY(c->visit(c->context, log, &chunk));
     }
     return ROAST_OK;
 }
@@ -133,18 +137,17 @@ static roast_status end_chunks(const consumers *c, const roast_run *run, roast_m
     return ROAST_OK;
 }
 
-static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, bool want_chunks,
-                                bool want_files, roast_error *err) {
-    consumers c = {0};
-    roast_status status = begin_chunks(&c, run, want_chunks, want_files);
+static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, consumers *c,
+                                bool want_chunks, bool want_files, roast_error *err) {
+    roast_status status = begin_chunks(c, run, want_chunks, want_files);
     if (status == ROAST_OK)
-        status = walk_chunks(roast_run_chunks_view(run), &c);
+        status = walk_chunks(roast_run_chunks_view(run), c);
     if (status == ROAST_OK)
-        status = end_chunks(&c, run, metrics);
-    roast_chunk_totals_free(c.chunks);
-    roast_quality_totals_free(c.quality);
-    roast_file_totals_free(c.files);
-    roast_branch_totals_free(c.branches);
+        status = end_chunks(c, run, metrics);
+    roast_chunk_totals_free(c->chunks);
+    roast_quality_totals_free(c->quality);
+    roast_file_totals_free(c->files);
+    roast_branch_totals_free(c->branches);
     if (status == ROAST_ENOMEM)
         return roast_metrics_no_memory(err);
     if (status != ROAST_OK)
@@ -154,28 +157,37 @@ static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, bo
 }
 
 roast_status roast_metrics_chunks(roast_metrics *metrics, const roast_run *run, roast_error *err) {
-    return from_chunks(metrics, run, true, false, err);
+    consumers c = {0};
+    return from_chunks(metrics, run, &c, true, false, err);
 }
 
 roast_status roast_metrics_files(roast_metrics *metrics, const roast_run *run, roast_error *err) {
-    return from_chunks(metrics, run, false, true, err);
+    consumers c = {0};
+    return from_chunks(metrics, run, &c, false, true, err);
 }
 
 /* ---- all ---- */
 
-static roast_status compute_all(roast_metrics *metrics, const roast_run *run, roast_error *err) {
+static roast_status compute_all(roast_metrics *metrics, const roast_run *run, consumers *c,
+                                roast_error *err) {
     ROAST_TRY(roast_metrics_workflow(metrics, run, err));
     ROAST_TRY(roast_metrics_workers(metrics, run, err));
     ROAST_TRY(roast_metrics_fine(metrics, run, err));
-    ROAST_TRY(from_chunks(metrics, run, true, true, err));
+    ROAST_TRY(from_chunks(metrics, run, c, true, true, err));
     metrics->is_current = true;
     return roast_metrics_efficiency(metrics, err);
 }
 
 roast_status roast_metrics_compute(const roast_run *run, roast_metrics **out, roast_error *err) {
+    return roast_metrics_compute_beside(run, NULL, NULL, out, err);
+}
+
+roast_status roast_metrics_compute_beside(const roast_run *run, roast_chunk_visitor visit,
+                                          void *context, roast_metrics **out, roast_error *err) {
     roast_metrics *metrics = NULL;
+    consumers c = {.visit = visit, .context = context};
     ROAST_TRY(roast_metrics_new(&metrics, err));
-    roast_status status = compute_all(metrics, run, err);
+    roast_status status = compute_all(metrics, run, &c, err);
     if (status != ROAST_OK) {
         roast_metrics_free(metrics);
         return status;

@@ -3,6 +3,7 @@
 void roast_names_reset(roast_names *names) {
     roast_intern_reset(&names->texts);
     roast_free(names->slots);
+    roast_free(names->by_entry);
     *names = (roast_names){0};
 }
 
@@ -47,5 +48,18 @@ roast_status roast_names_slow_id(roast_names *names, roast_str name, uint32_t *i
     }
     names->last = *slot;
     *id = slot->id;
+    return ROAST_OK;
+}
+
+roast_status roast_names_slow_id_in(roast_names *names, uint32_t entry, roast_str name,
+                                    uint32_t *id) {
+    if (entry == 0)
+        return roast_names_id(names, name, id);
+    void *by_entry = names->by_entry;
+    ROAST_TRY(roast_array_reserve_zero(&by_entry, &names->entries, sizeof *names->by_entry,
+                                       (size_t)entry + 1));
+    names->by_entry = by_entry;
+    ROAST_TRY(roast_intern_add(&names->texts, name, id));
+    names->by_entry[entry] = *id + 1;
     return ROAST_OK;
 }

@@ -17,6 +17,8 @@ typedef struct roast_names {
     roast_name_slot *slots;
     size_t slot_count, used;
     roast_name_slot last;
+    uint32_t *by_entry; /* number + 1; 0: not seen yet */
+    size_t entries;     /* of by_entry */
 } roast_names;
 
 void roast_names_reset(roast_names *names);
@@ -30,6 +32,20 @@ static inline roast_status roast_names_id(roast_names *names, roast_str name, ui
         return ROAST_OK;
     }
     return roast_names_slow_id(names, name, id);
+}
+
+/* The same for a name that stands in an entry of a log (packed.file and so on of a chunk; 0: in none): no
+ * table of addresses is needed. All from one log, and of one kind: an entry has one name here. */
+roast_status roast_names_slow_id_in(roast_names *names, uint32_t entry, roast_str name,
+                                    uint32_t *id);
+
+static inline roast_status roast_names_id_in(roast_names *names, uint32_t entry, roast_str name,
+                                             uint32_t *id) {
+    if (entry < names->entries && names->by_entry[entry] != 0) {
+        *id = names->by_entry[entry] - 1;
+        return ROAST_OK;
+    }
+    return roast_names_slow_id_in(names, entry, name, id);
 }
 
 static inline uint32_t roast_names_count(const roast_names *names) {

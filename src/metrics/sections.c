@@ -30,6 +30,9 @@ struct roast_section_totals {
     size_t by_name_capacity, by_name_filled;
     open_section *chunk;
     size_t chunk_capacity;
+    /* Whose sections `chunk` has: most chunks have those of the one before. */
+    const roast_chunklog *log;
+    uint32_t layout, known; /* known: of the first so many the totals */
 };
 
 roast_status roast_section_totals_new(roast_section_totals **out) {
@@ -109,6 +112,10 @@ roast_status roast_section_totals_add(roast_section_totals *all, const roast_chu
     ROAST_TRY(
         roast_array_reserve(&memory, &all->chunk_capacity, sizeof *all->chunk, chunk->n_sections));
     all->chunk = memory;
+    if (all->log != log || all->layout != chunk->packed.layout)
+        all->known = 0;
+    all->log = log;
+    all->layout = chunk->packed.layout;
     roast_tail_cursor cursor;
     roast_section section;
     roast_chunk_sections(log, chunk, &cursor);
@@ -117,9 +124,12 @@ roast_status roast_section_totals_add(roast_section_totals *all, const roast_chu
         open_section *open = &all->chunk[i];
         if (section.kind >= ROAST_SECTION_KINDS)
             return ROAST_ECORRUPT;
-        ROAST_TRY(find_total(all, &section, &open->total));
-        open->timed = section.kind == ROAST_SECTION_TIME;
-        open->ancestor = ancestor_of(all->chunk, i, section.parent);
+        if (i >= all->known) {
+            ROAST_TRY(find_total(all, &section, &open->total));
+            open->timed = section.kind == ROAST_SECTION_TIME;
+            open->ancestor = ancestor_of(all->chunk, i, section.parent);
+            all->known = i + 1;
+        }
         add_use(all, open, &section);
     }
     return ROAST_OK;

@@ -78,6 +78,7 @@ enum {
     USUAL_dropped_sections = 8,
     USUAL_faults = 1,
     USUAL_measuring_ns = 7,
+    USUAL_read_cpu_ns = 18,
     /* and of a rest */
     USUAL_REST_U = 0,
     USUAL_REST_E = 0,

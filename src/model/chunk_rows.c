@@ -210,6 +210,9 @@ bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t
     roast_context context = roast_entry_context(log, refs[ROAST_REF_CONTEXT]);
     *out = (roast_chunk){0};
     read_context(log, &context, out);
+    out->packed.context = refs[ROAST_REF_CONTEXT];
+    out->packed.file = refs[ROAST_REF_FILE];
+    out->packed.origin = refs[ROAST_REF_ORIGIN];
     if (refs[ROAST_REF_FILE] != 0)
         roast_entry_file_labels(log, refs[ROAST_REF_FILE], &out->file, &out->uuid, &out->treename);
     if (refs[ROAST_REF_ORIGIN] != 0)

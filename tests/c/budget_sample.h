@@ -110,6 +110,7 @@ static inline void add_try(roast_attempts *attempts, const char *prefix, const c
 /* The clocks of a chunk in seconds; NaN: not known. */
 typedef struct chunk_times {
     double start, duration, before, read, cpu, io_wait, runqueue;
+    double read_cpu; /* 0: not known */
 } chunk_times;
 
 static inline void put_ns(roast_chunk *chunk, uint64_t bit, int64_t *field, double seconds) {
@@ -140,6 +141,7 @@ static inline void add_chunk(roast_run *run, const char *key, const char *worker
     PUT_NS(&chunk, cpu_system_ns, times.cpu * 0);
     PUT_NS(&chunk, io_wait_ns, times.io_wait);
     PUT_NS(&chunk, runqueue_wait_ns, times.runqueue);
+    PUT_NS(&chunk, read_cpu_ns, times.read_cpu > 0 ? times.read_cpu : NAN);
     if (!isnan(times.read)) {
         read.time_ns = (int64_t)llround(times.read * 1e9);
         read.count = 1;

@@ -21,6 +21,7 @@ typedef struct piece {
     double bytes_read, metadata_bytes, accessed_bytes; /* without the reads below */
     unsigned n_reads;                                  /* all alike */
     roast_read read;
+    double read_cpu; /* s, of all reads; 0: not known */
     unsigned n_sections;
     const char *sections[MOST_SECTIONS];
     double section_times[MOST_SECTIONS];
@@ -130,6 +131,7 @@ static inline void append_piece(roast_run *run, const piece *p, double start,
     PUT_NS(&chunk, before_process_ns, p->before);
     PUT_NS(&chunk, cpu_user_ns, p->cpu);
     PUT_NS(&chunk, cpu_system_ns, p->cpu * 0);
+    PUT_NS(&chunk, read_cpu_ns, p->read_cpu > 0 ? p->read_cpu : (double)NAN);
     PUT_NS(&chunk, runqueue_wait_ns, p->queue);
     PUT_NUMBER(&chunk, num_events, p->events);
     PUT_NUMBER(&chunk, entry_start, (double)p->index * 100000);

@@ -223,6 +223,8 @@ static inline void add_readings(roast_chunk c[6]) {
                  ROAST_CHUNK_HAS(rss_peak) | ROAST_CHUNK_HAS(before_process_ns) |
                  ROAST_CHUNK_HAS(dropped_sections) | ROAST_CHUNK_HAS(measuring_ns);
     c[0].measuring_ns = 400000000;
+    c[0].have |= ROAST_CHUNK_HAS(read_cpu_ns);
+    c[0].read_cpu_ns = 30000000;
     c[0].cpu_user_ns = 500000000;
     c[0].cpu_system_ns = 100000000;
     c[0].rss_peak = 1100000000;

@@ -193,6 +193,16 @@ static void test_clocks(void **state) {
     assert_true(roast_mono_since(before, last) > 0);
     assert_int_equal(-5, roast_mono_since((roast_mono){12}, (roast_mono){7}));
 
+    /* The CPU time of a thread grows with what it does, and not while it sleeps. */
+    int64_t cpu = roast_thread_cpu_now();
+    assert_true(cpu > 0);
+    while (roast_thread_cpu_now() < cpu + 1000000)
+        continue;
+    struct timespec rest = {.tv_nsec = 50000000};
+    int64_t awake = roast_thread_cpu_now();
+    nanosleep(&rest, NULL);
+    assert_true(roast_thread_cpu_now() - awake < 40000000);
+
     /* UTC counts from 1970: it agrees with the C library's to the second, and is no monotonic
      * clock. */
     int64_t earlier = (int64_t)time(NULL);

@@ -40,6 +40,27 @@ static void test_one_task_in_all_its_phases(void **state) {
     roast_run_free(run);
 }
 
+/* Half a second of sleep beside reads that unpack: only the CPU time of the reads can tell. */
+static void test_reads_on_the_cpu(void **state) {
+    (void)state;
+    static const struct {
+        double read_cpu, cpu, off;
+    } cases[] = {{0, 1, 0}, {0.9, 0.5, 0.5}, {0.4, 1, 0}, {3, 0, 1}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        roast_run *run = run_of(3);
+        roast_attempts *attempts = watch(run);
+        join(run, "w", 0, 1);
+        add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 2, 2});
+        add_chunk(run, "P-1", "w", "ttbar", "f.root",
+                  (chunk_times){0, 2, 0, 1, 1.4, NOT, NOT, cases[i].read_cpu});
+        roast_budget *budget = budget_of(run);
+        assert_parts(roast_budget_total(budget), 0, 1, cases[i].cpu, cases[i].off, 0, 0, 0, 0, 0, 0,
+                     0, 0, 1, 0);
+        roast_budget_free(budget);
+        roast_run_free(run);
+    }
+}
+
 static void test_idle_by_its_reason(void **state) {
     (void)state;
     roast_run *run = run_of(20);
@@ -398,6 +419,7 @@ static void test_failing_allocations(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_task_in_all_its_phases),
+        cmocka_unit_test(test_reads_on_the_cpu),
         cmocka_unit_test(test_idle_by_its_reason),
         cmocka_unit_test(test_what_came_to_nothing),
         cmocka_unit_test(test_more_tasks_than_threads_share_them),

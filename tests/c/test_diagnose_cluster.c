@@ -266,11 +266,11 @@ static void add_departure(roast_run *run, const char *worker, double when, bool 
     assert_ok(roast_attempts_add_departure(attempts, &departure, &err), err);
 }
 
-static void lose_task(roast_run *run, const char *worker, double from, double to) {
+static void lose_task(roast_run *run, const char *key, const char *worker, double from, double to) {
     roast_error err;
     roast_attempts *attempts = roast_run_attempts(run);
-    roast_attempt attempt = try_of("P", "P-lost", attempts_worker(attempts, worker),
-                                   (try_times){from, from, NAN, NAN, to});
+    roast_attempt attempt =
+        try_of("P", key, attempts_worker(attempts, worker), (try_times){from, from, NAN, NAN, to});
     attempt.outcome = ROAST_OUTCOME_lost;
     attempt.departure = 0;
     assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
@@ -291,17 +291,21 @@ static void test_lost_work(void **state) {
     /* What failed and was never done is missing in the result. */
     expect_first(play(&(scene){HEALTHY, .change = some_fail}), ROAST_FINDING_lost_work,
                  "failed_fileset()");
+    run = play(&(scene){HEALTHY});
+    add_departure(run, "tcp://w3", 20, false);
+    lose_task(run, "P-never-done", "tcp://w3", 10, 20);
+    expect_first(run, ROAST_FINDING_lost_work, "1 piece of the input never went well");
 }
 
 static void test_lost_to_memory(void **state) {
     (void)state;
     roast_run *run = play(&(scene){HEALTHY, .peak_memory = 3.95e9});
     add_departure(run, "tcp://w0", 20, false);
-    lose_task(run, "tcp://w0", 10, 20);
+    lose_task(run, "P-1", "tcp://w0", 10, 20);
     expect_first(run, ROAST_FINDING_memory_pressure, "1 worker left with full memory");
     run = play(&(scene){HEALTHY, .peak_memory = 3.95e9});
     add_departure(run, "tcp://w0", 20, false);
-    lose_task(run, "tcp://w0", 10, 20);
+    lose_task(run, "P-1", "tcp://w0", 10, 20);
     expect_none(run, ROAST_FINDING_lost_work);
 }
 

@@ -187,6 +187,35 @@ static void small_reads(piece *p) {
     p->read.uncompressed_bytes = 30000;
 }
 
+/* Unpacks, and sleeps somewhere else: from the CPU time of all of process() it looks as if it waited for
+ * data. */
+static void unpacks_and_sleeps(piece *p) {
+    slow_to_unpack(p);
+    p->cpu = p->duration - 0.6;
+}
+
+static void unpacks_and_sleeps_as_measured(piece *p) {
+    unpacks_and_sleeps(p);
+    p->read_cpu = 1.38;
+}
+
+/* The CPU is busy, but not with these. */
+static void waits_as_measured(piece *p) {
+    unpacks_and_sleeps(p);
+    p->read_cpu = 0.8;
+}
+
+static void test_cpu_of_reads(void **state) {
+    (void)state;
+    expect_some(play(&(scene){HEALTHY, .change = unpacks_and_sleeps}), ROAST_FINDING_io_bound,
+                ROAST_SEVERITY_warning, "network");
+    expect_some(play(&(scene){HEALTHY, .change = waits_as_measured}), ROAST_FINDING_io_bound,
+                ROAST_SEVERITY_warning, "network");
+    scene measured = {HEALTHY, .change = unpacks_and_sleeps_as_measured};
+    expect_none(play(&measured), ROAST_FINDING_io_bound);
+    expect_first(play(&measured), ROAST_FINDING_decompression_bound, "ZSTD");
+}
+
 static void test_decompression_bound(void **state) {
     (void)state;
     expect_first(play(&(scene){HEALTHY, .change = slow_to_unpack}),
@@ -295,6 +324,13 @@ static void share_nothing(piece *p) {
     p->switches = 3;
 }
 
+/* Others take the cores for a third of the time. */
+static void share_the_lock_and_the_core(piece *p) {
+    share_the_lock(p);
+    p->cpu = p->duration * 0.32;
+    p->queue = p->duration * 0.18;
+}
+
 static void share_little(piece *p) {
     share_the_lock(p);
     p->cpu = p->duration * 0.1;
@@ -305,6 +341,8 @@ static void test_gil_contention(void **state) {
     const scene two = {.workers = 2, .threads = 2, .chunks = 80};
     scene s = two;
     s.change = share_the_lock;
+    expect_first(play(&s), ROAST_FINDING_gil_contention, "threads_per_worker=1");
+    s.change = share_the_lock_and_the_core;
     expect_first(play(&s), ROAST_FINDING_gil_contention, "threads_per_worker=1");
     s.change = share_nothing;
     expect_none(play(&s), ROAST_FINDING_gil_contention);
@@ -392,6 +430,7 @@ int main(void) {
         cmocka_unit_test(test_metadata_bound),
         cmocka_unit_test(test_io_bound),
         cmocka_unit_test(test_decompression_bound),
+        cmocka_unit_test(test_cpu_of_reads),
         cmocka_unit_test(test_preload),
         cmocka_unit_test(test_unused_branches),
         cmocka_unit_test(test_reread_branches),

@@ -203,7 +203,7 @@ static void test_failed_pieces(void **state) {
     roast_error err;
     roast_failed_pieces *pieces = NULL;
     roast_run *run = run_with_failures();
-    assert_ok(roast_failed_pieces_find(run, &pieces, &err), err);
+    assert_ok(roast_failed_pieces_find(run, NULL, 0, &pieces, &err), err);
     roast_run_free(run); /* they are their own */
     assert_int_equal(2, roast_failed_pieces_count(pieces));
     roast_piece first = roast_failed_pieces_at(pieces, 0),
@@ -219,13 +219,103 @@ static void test_failed_pieces(void **state) {
     roast_failed_pieces_free(NULL);
 }
 
+static void test_pieces_that_others_know_of(void **state) {
+    (void)state;
+    roast_error err;
+    roast_failed_pieces *pieces = NULL;
+    roast_run *run = run_with_failures();
+    const roast_str dataset = roast_str_of("tt"), tree = roast_str_of("Events");
+    const roast_piece more[] = {{dataset, roast_str_of("f"), tree, 20, 30}, /* went well */
+                                {dataset, roast_str_of("k"), tree, 0, 10},
+                                {dataset, roast_str_of("g"), tree, 0, 10}, /* known */
+                                {dataset, roast_str_of("k"), tree, 0, 10}};
+    assert_ok(roast_failed_pieces_find(run, more, 4, &pieces, &err), err);
+    assert_int_equal(3, roast_failed_pieces_count(pieces));
+    assert_str("k", roast_failed_pieces_at(pieces, 2).file);
+    roast_failed_pieces_free(pieces);
+    roast_run_free(run);
+}
+
+/* ---- tasks ---- */
+
+static void task_ends(roast_attempts *attempts, const char *prefix, const char *key,
+                      roast_outcome outcome, uint32_t departure) {
+    roast_error err;
+    roast_attempt attempt = try_of(prefix, key, ROAST_NO_WORKER, (try_times){0, 0, NAN, NAN, 5});
+    attempt.outcome = outcome;
+    attempt.departure = departure;
+    assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
+}
+
+static void task_record(roast_run *run, const char *key, const char *error) {
+    roast_error err;
+    static uint64_t seq;
+    roast_chunk chunk = {
+        .token = 4, .seq = ++seq, .task_key = roast_str_of(key), .error_type = roast_str_of(error)};
+    assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
+}
+
+#define HASHED "P-00112233445566778899aabbccddeeff"
+
+static roast_run *run_with_failed_tasks(void) {
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    roast_error err;
+    assert_ok(roast_attempts_set_kind(attempts, roast_str_of("P"), ROAST_KIND_processing, &err),
+              err);
+    depart(attempts, "hog", 5, false);
+    task_ends(attempts, "P", "P-x-7", ROAST_OUTCOME_lost, 0); /* twice, and never done */
+    task_ends(attempts, "P", "P-x-7", ROAST_OUTCOME_lost, 0);
+    task_ends(attempts, "P", "P-x-8", ROAST_OUTCOME_lost, 0); /* done by another worker */
+    task_ends(attempts, "P", "P-x-8", ROAST_OUTCOME_done, ROAST_NO_DEPARTURE);
+    task_ends(attempts, "P", "P-x-9", ROAST_OUTCOME_lost, ROAST_NO_DEPARTURE); /* called off */
+    task_ends(attempts, "P", "P-y-7", ROAST_OUTCOME_raised, ROAST_NO_DEPARTURE);
+    task_ends(attempts, "P", HASHED, ROAST_OUTCOME_raised, ROAST_NO_DEPARTURE);
+    task_ends(attempts, "P", "alone", ROAST_OUTCOME_raised, ROAST_NO_DEPARTURE);
+    task_ends(attempts, "P", "P-x-1", ROAST_OUTCOME_lost, 0); /* its record went off before */
+    task_ends(attempts, "P", "P-ff112233445566778899aabbccddeeff", ROAST_OUTCOME_lost, 0);
+    task_ends(attempts, "P", "alone too", ROAST_OUTCOME_lost, 0);
+    task_ends(attempts, "reduce", "reduce-1", ROAST_OUTCOME_raised, ROAST_NO_DEPARTURE);
+    task_record(run, "P-x-1", NULL);
+    task_record(run, "P-ff112233445566778899aabbccddeeff", NULL);
+    task_record(run, "alone too", NULL);
+    task_record(run, "P-y-7", "ValueError");
+    task_record(run, NULL, NULL);
+    return run;
+}
+
+static void test_failed_tasks(void **state) {
+    (void)state;
+    static const char *const expected[] = {"P-x-7", "P-y-7", HASHED, "alone"};
+    roast_error err;
+    roast_failed_tasks *tasks = NULL;
+    roast_run *run = run_with_failed_tasks();
+    assert_ok(roast_failed_tasks_find(run, &tasks, &err), err);
+    roast_run_free(run); /* they are their own */
+    assert_int_equal(4, roast_failed_tasks_count(tasks));
+    for (uint32_t i = 0; i < 4; i++)
+        assert_str(expected[i], roast_failed_tasks_key(tasks, i));
+    assert_null(roast_failed_tasks_key(tasks, 4).data);
+    roast_failed_tasks_free(tasks);
+    roast_failed_tasks_free(NULL);
+    run = run_of(10); /* nobody watched */
+    assert_ok(roast_failed_tasks_find(run, &tasks, &err), err);
+    assert_int_equal(0, roast_failed_tasks_count(tasks));
+    roast_failed_tasks_free(tasks);
+    roast_run_free(run);
+}
+
 /* ---- failing allocations ---- */
 static roast_status find_all(void *context) {
     roast_lost_workers *lost = NULL;
     roast_failed_pieces *pieces = NULL;
+    roast_failed_tasks *tasks = NULL;
     roast_status status = roast_lost_workers_find(context, &lost, NULL);
     if (status == ROAST_OK)
-        status = roast_failed_pieces_find(context, &pieces, NULL);
+        status = roast_failed_pieces_find(context, NULL, 0, &pieces, NULL);
+    if (status == ROAST_OK)
+        status = roast_failed_tasks_find(context, &tasks, NULL);
+    roast_failed_tasks_free(tasks);
     roast_lost_workers_free(lost);
     roast_failed_pieces_free(pieces);
     return status;
@@ -239,14 +329,16 @@ static void test_failing_allocations(void **state) {
     run = run_with_failures();
     assert_true(alloc_walk(find_all, run) > 5);
     roast_run_free(run);
+    run = run_with_failed_tasks();
+    assert_true(alloc_walk(find_all, run) > 5);
+    roast_run_free(run);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_workers),
-        cmocka_unit_test(test_work_item_in_words),
-        cmocka_unit_test(test_failed_pieces),
-        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_lost_workers),  cmocka_unit_test(test_work_item_in_words),
+        cmocka_unit_test(test_failed_pieces), cmocka_unit_test(test_pieces_that_others_know_of),
+        cmocka_unit_test(test_failed_tasks),  cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,7 +231,9 @@ def test_killed_worker(folder, tmp_path):
     fileset = make_files(folder, [EVENTS] * FILES)
     with cluster() as client:
         found = measure(client, fileset, KillsOnce(tmp_path / "killed"), chunksize=500)
-    check_first(found, "lost_work")
+    finding = check_first(found, "lost_work")
+    assert "1 worker left unexpectedly" in finding["title"]
+    assert "piece" not in finding["title"] + finding["evidence"]  # another worker did it
 
 
 def test_threads_that_hold_the_lock(folder):

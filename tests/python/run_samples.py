@@ -27,6 +27,7 @@ def full_chunk(i=0):
         "pid": 77, "voluntary_switches": 1, "involuntary_switches": 2, "os_read_bytes": 3,
         "os_read_calls": 4, "os_write_bytes": 5, "os_write_calls": 6, "storage_read_bytes": 4096,
         "storage_write_bytes": 8192, "dropped_sections": 0, "faults": 0, "measuring_s": 0.000125,
+        "read_cpu_s": 0.0625,
         "file_metadata": {"filename": f"root://höst//store/Größe_{i % 3}.root", "compression_ratio": 0.25,
                           "total_branches": 8, "total_tree_bytes": 100_000, "branch_bytes": {"Jet_pt": 10}},
         "sections": [

@@ -292,7 +292,25 @@ def test_failed_pieces():
               {"dataset": "x", "file": "f.root", "treename": "Events", "entry_start": 10,
                "entry_stop": 20, "duration": 1.0}]
     run = Run(chunks=chunks, attempts=scheduler.watch.finish())
-    assert run.failed_pieces() == [("x", "f.root", "Events", 0, 10), ("x", "g.root", "Events", 0, 20)]
+    known = [("x", "f.root", "Events", 0, 10), ("x", "g.root", "Events", 0, 20)]
+    assert run.failed_pieces() == known
+    more = [("x", "f.root", "Events", 10, 20), known[1], ("x", "h.root", None, None, None)]
+    assert run.failed_pieces(iter(more)) == [*known, more[2]]  # the first went well
+    for wrong in ([1], [("x",)], [(1, "f", "t", 0, 1)], [("x", "f", "t", "0", 1)], 5):
+        with pytest.raises(TypeError):
+            run.failed_pieces(wrong)
+
+
+def test_failed_tasks():
+    assert Run().failed_tasks() == []
+    scheduler = Scheduler([KEY])
+    scheduler.send(KEY)
+    scheduler.watch.transition(KEY, "processing", "erred", worker=A, stimulus_id="gone")
+    attempts = scheduler.watch.finish()
+    attempts.set_kind("Proc", "processing")
+    assert Run(attempts=attempts).failed_tasks() == [KEY]
+    good = {"task_key": KEY, "dataset": "x", "duration": 1.0}
+    assert Run(attempts=attempts, chunks=[good]).failed_tasks() == []
 
 
 # ---- leaks ----
@@ -303,6 +321,8 @@ def use_attempts():
     run.failed_pieces(), run.attempts.departures, repr(run.attempts)
     pickle.loads(pickle.dumps(run.attempts))
     _core.parse_work_item("WorkItem(")
+    test_failed_pieces()
+    test_failed_tasks()
     test_a_worker_that_leaves()
     test_tasks_of_others_have_no_name()
     test_a_task_that_raises_is_told_of_before_it_is_tried_again()

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -225,6 +226,65 @@ def test_a_method_that_calls_itself_is_one_read():
     assert reads_of(lambda: mapping.read("pt", 5), mapping)["pt"] == {
         "seconds": pytest.approx(0, abs=1), "bytes": 5, "uncompressed_bytes": None, "count": 1
     }
+
+
+# ---- CPU time ----
+
+class Unpacks(Mapping):
+    """On the CPU for a while, which it measures itself."""
+
+    cpu = 0.0
+
+    def extract_column(self, handle, size, *, inside=None):
+        start = time.thread_time()
+        while time.thread_time() < start + 0.02:
+            pass
+        if inside is not None:
+            inside()
+        self.cpu += time.thread_time() - start
+
+
+def test_cpu_time_of_reads():
+    mapping, around = Unpacks(), []
+
+    def body():
+        for number in range(3):
+            start = time.thread_time()
+            mapping.read(f"branch_{number}")
+            around.append(time.thread_time() - start)
+            mapping.source.num_requested_bytes = sum(range(20_000))  # not in a read
+
+    chunk = process(body, events_on(mapping))
+    assert mapping.cpu - 1e-6 <= chunk["read_cpu_s"] <= sum(around) + 1e-6
+    assert chunk["read_cpu_s"] <= chunk["cpu_user_s"] + chunk["cpu_system_s"] + 1e-4
+
+
+def test_cpu_time_of_a_read_inside_a_read_counts_once():
+    mapping, around = Unpacks(), []
+
+    def body():
+        start = time.thread_time()
+        mapping.read("outer", inside=lambda: mapping.read("inner"))
+        around.append(time.thread_time() - start)
+
+    assert process(body, events_on(mapping))["read_cpu_s"] <= around[0] + 1e-6
+
+
+def test_cpu_time_of_other_threads_is_not_that_of_the_chunk():
+    mapping = Unpacks()
+
+    def body():
+        thread = threading.Thread(target=mapping.read, args=("pt",))
+        thread.start()
+        thread.join()
+
+    chunk = process(body, events_on(mapping))
+    assert chunk["reads"]["pt"]["count"] == 1
+    assert chunk["read_cpu_s"] == 0
+
+
+def test_without_reads_there_is_no_cpu_time_of_them():
+    assert process(lambda: None, Events())["read_cpu_s"] is None
 
 
 # ---- mappings that do not take part ----

@@ -85,7 +85,7 @@ class MetricsAggregator:
         sections: list[Any],
     ) -> Metrics:
         """The metrics of a run, and the records that it was made of as the user knows them."""
-        metrics = run.metrics(chunk_info=False)
+        metrics = run.metrics(chunk_info=False, files_and_workers=False)
         if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)
@@ -94,6 +94,11 @@ class MetricsAggregator:
             tracking_data = TrackingData(tracking_data)
         measured = Metrics((name, value) for name, value in metrics.items() if value is not None)
         measured["chunk_info"] = MadeOnDemand(lambda: _core.chunk_info(run.chunk_log)) if chunks else {}
+        followed = tracking_data is not None  # whether it is empty would be a look into it
+        for name, there in (
+            ("file_metadata", bool(chunks)), ("file_read_metrics", bool(chunks)), ("worker_health", followed),
+        ):
+            measured[name] = MadeOnDemand(functools.partial(_table, run, name)) if there else {}
         measured["tracking_data"] = tracking_data
         measured["raw_chunk_metrics"] = chunks
         measured["raw_section_metrics"] = sections
@@ -102,6 +107,11 @@ class MetricsAggregator:
         measured["notes"] = run.notes
         measured["replayed_chunks"] = run.replayed
         return measured
+
+
+def _table(run: _core.Run, name: str) -> dict[str, Any]:
+    table: dict[str, Any] = run.metrics(chunk_info=False)[name]
+    return table
 
 
 def _as_list(records: Iterable[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:

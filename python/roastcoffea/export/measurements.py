@@ -159,7 +159,7 @@ def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
     # Made into the run as they are; looking into them would make objects of millions of samples.
     if name == "tracking_data" and isinstance(value, TrackingData) and value.series is not None:
         return True
-    if name == "chunk_info" and isinstance(value, MadeOnDemand) and not value.is_made:
+    if name in known and isinstance(value, MadeOnDemand) and not value.is_made:
         return True
     if name == "raw_chunk_metrics" and isinstance(value, _core.ChunkLog):
         return True
