@@ -25,9 +25,9 @@ test: $(PACKAGE) ## run all tests, cheapest first
 	@$(PYTHON) tools/setup.py browser
 	@$(RUN) tools/run_tests.py
 
-bench: $(PACKAGE) ## measure what the engine costs, beside its floor
+bench: $(PACKAGE) ## measure what it costs, beside its floor and roastcoffea 0.1.2 (BENCH=--quick: few rounds)
 	@$(RUN) tools/build.py bench
-	@$(RUN) -m bench
+	@$(RUN) tools/bench_environment.py $(BENCH)
 
 lint: $(PACKAGE) ## check format, layers, exported symbols and the rules of the repository
 	@$(RUN) tools/run_tests.py lint

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from time import perf_counter
 
 from bench.harness import Harness, NotMeasured, Row, figure
-from bench.reduction import KEY, added, make_outputs
+from bench.work.chunks import KEY, added, make_outputs
 from roastcoffea._core import ChunkLog
 
 CHUNKS = 1_000_000
@@ -35,7 +35,7 @@ def _rows_from_python(harness: Harness) -> Iterator[Row]:
     except ImportError as missing:
         raise NotMeasured(str(missing)) from missing
     harness.progress("metrics: a million chunks from Python ...")
-    few = added(make_outputs())[KEY]
+    few = added(make_outputs(20_000, 2))[KEY]
     log = _big_log(few)
     costs = []
     for _ in range(max(3, harness.rounds // 10)):

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 OURS, THEIRS = "ours", "theirs"
+HERE = Path(__file__).resolve().parent
 
 
 class SideFailed(Exception):
@@ -35,7 +36,7 @@ class Side:
             self.environment["PYTHONPATH"] = str(packages.resolve())
         self._process: subprocess.Popen[str] | None = None
 
-    def call(self, module: str, function: str, **arguments: Any) -> Any:
+    def call(self, module: str, function: str, /, **arguments: Any) -> Any:
         process = self._started()
         assert process.stdin is not None and process.stdout is not None
         question = {"module": f"bench.work.{module}", "function": function, "arguments": arguments}
@@ -79,8 +80,15 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         function = getattr(importlib.import_module(question["module"]), question["function"])
         return {"result": function(**question["arguments"])}
     except Exception as error:
-        traceback.print_exc()
-        return {"error": f"{type(error).__name__}: {error}"}
+        return {"error": f"{type(error).__name__}: {error} (at {_where(error)})"}
+
+
+def _where(error: Exception) -> str:
+    """The lines of bench/ that led there: of the packages, which are looked at from outside, none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames
+           if Path(frame.filename).is_relative_to(HERE) and frame.filename != __file__]
+    return ", ".join(own) or "no line of bench/"
 
 
 def _own_output() -> TextIO:

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.harness import Row, Verdict
+from bench.harness import Comparison, Row, Verdict
 from bench.targets import Against
 
-HEAD = ("what", "measured", "median", "floor", "against the limit", "spread", "")
+HEAD = ("what", "ours", "median", "floor", "against the limit", "spread", "", "0.1.2", "times", "quartiles",
+        "at least", "")
 
 
 def amount(value: float | None, unit: str) -> str:
     if value is None:
         return "-"
-    if unit == "bytes":
-        return f"{value:,.1f} B"
     if unit == "share":
         return f"{100 * value:.3f} %"
+    if unit == "times":
+        return f"{value:.2f} x"
+    if unit == "bytes":
+        for factor, name in ((1e9, "GB"), (1e6, "MB"), (1e4, "kB")):
+            if abs(value) >= factor:
+                return f"{value / (1e3 if name == 'kB' else factor):,.1f} {name}"
+        return f"{value:,.1f} B"
     for factor, name in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
         scaled = value * factor
         if abs(scaled) < 1000:
             return f"{scaled:.3g} {name}" if abs(scaled) < 100 else f"{scaled:.0f} {name}"
     return f"{value:.3g} s"
+
+
+def times(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.1f} x" if value < 100 else f"{value:,.0f} x"
 
 
 def _against(row: Row, verdict: Verdict) -> str:
@@ -33,7 +45,16 @@ def _against(row: Row, verdict: Verdict) -> str:
     return f"{amount(verdict.value, row.unit)}{over}, at most {amount(verdict.limit, row.unit)}"
 
 
-def line(row: Row, verdict: Verdict) -> tuple[str, ...]:
+def _compared(row: Row, found: Comparison | None) -> tuple[str, ...]:
+    if found is None or row.theirs is None:
+        return "-", "-", "-", "-", ""
+    between = "-" if found.spread is None else f"{times(found.spread[0])} to {times(found.spread[1])}"
+    least = "-" if found.least is None else f"{found.least:g} x"
+    return (amount(row.theirs.best, row.unit), times(found.times), between, least,
+            {True: "ok", False: "SHORT", None: ""}[found.ok])
+
+
+def line(row: Row, verdict: Verdict, comparison: Comparison | None) -> tuple[str, ...]:
     spread = "-" if verdict.spread is None else f"{100 * verdict.spread:.0f} %"
     return (
         row.key,
@@ -43,6 +64,7 @@ def line(row: Row, verdict: Verdict) -> tuple[str, ...]:
         _against(row, verdict),
         spread,
         {True: "ok", False: "OVER", None: ""}[verdict.ok],
+        *_compared(row, comparison),
     )
 
 
@@ -52,8 +74,8 @@ def text(lines: list[tuple[str, ...]]) -> str:
 
     def laid_out(cells: tuple[str, ...]) -> str:
         first, *rest = cells
-        middle = (cell.rjust(width) for cell, width in zip(rest[:-1], widths[1:-1], strict=True))
-        return "  ".join([first.ljust(widths[0]), *middle, rest[-1]]).rstrip()
+        return "  ".join([first.ljust(widths[0]), *(cell.rjust(width) for cell, width in
+                                                    zip(rest, widths[1:], strict=True))]).rstrip()
 
     return "\n".join([laid_out(HEAD), "-" * (sum(widths) + 2 * len(widths)), *map(laid_out, lines)])
 
@@ -61,6 +83,23 @@ def text(lines: list[tuple[str, ...]]) -> str:
 def floors(rows: list[Row]) -> str:
     """What each floor was, in words."""
     return "\n".join(f"  {row.key}: {row.floor_is}" for row in rows if row.floor_is)
+
+
+def theirs(rows: list[Row]) -> str:
+    """What 0.1.2 did, where it is not quite the same."""
+    return "\n".join(f"  {row.key}: {row.theirs_is}" for row in rows if row.theirs_is)
+
+
+def growth(points: list[dict[str, Any]]) -> str:
+    """Costs by size: a line a subject, a column a size."""
+    lines = []
+    for subject in dict.fromkeys(point["subject"] for point in points):
+        mine = [point for point in points if point["subject"] == subject]
+        costs = ", ".join(f"{point['n']:,}: {amount(point['seconds'], 's')}"
+                          + (f" and {amount(point['bytes'], 'bytes')}" if point.get("bytes") else "")
+                          for point in mine)
+        lines.append(f"  {subject}, a {mine[0]['of']}: {costs}")
+    return "\n".join(lines)
 
 
 def machine(state: dict[str, Any]) -> str:

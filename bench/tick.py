@@ -1,8 +1,8 @@
 """The sampler on Dask's scheduler: one look at every worker, and what is kept of it.
 
-The workers are distributed's own WorkerState objects of a scheduler that was made and not started, with
-tasks assigned by its own methods. Between two ticks each of them gets a heartbeat: new metrics, as a dict of
-its own, and another last_seen.
+The workers are distributed's own WorkerState objects, with tasks assigned by the scheduler's own methods. Between
+two ticks each of them gets a heartbeat: new metrics, as a dict of its own, and another last_seen. First the
+sampler alone, over a scheduler that was made and not started; then as a backend has it run on one that is.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
-from bench.harness import Harness, Row, figure
+from bench.harness import Figure, Harness, Row, figure
+from bench.work.scheduler import add_worker, heartbeat
 from roastcoffea import _core
 
 SIZES = (100, 1_000, 10_000)
 SAMPLES_A_SIZE = 300_000
-THREADS = 4
-PAGE = 4096
+# Workers: seconds between two looks, seconds of a round.
+ON_SCHEDULER = {100: {"interval": 0.02, "seconds": 2.0}, 1_000: {"interval": 0.1, "seconds": 3.0},
+                10_000: {"interval": 0.8, "seconds": 6.4}}
+# Where what is kept is weighed: many ticks, so that it is more than what the process breathes.
+WEIGHED = {"workers": 1_000, "interval": 0.05, "seconds": 6.0}
 
 
 def make_scheduler() -> Any:
@@ -34,43 +39,6 @@ def make_scheduler() -> Any:
         return scheduler
 
     return asyncio.run(make())
-
-
-def add_worker(scheduler: Any, index: int, draw: random.Random) -> Any:
-    from distributed.core import Status
-    from distributed.scheduler import WorkerState
-
-    address = f"tcp://10.{index // 250}.{index % 250}.7:{30_000 + index}"
-    worker = WorkerState(address=address, status=Status.running, pid=20_000 + index, name=index,
-                         nthreads=THREADS, memory_limit=4 * 10**9, local_directory="", nanny=None,
-                         server_id=f"Worker-{index}", scheduler=scheduler)
-    for _ in range(THREADS + 1):
-        task = scheduler.new_task(f"TTbarProcessor-{draw.getrandbits(128):032x}", None, "processing")
-        worker.add_to_processing(task)
-    worker.executing = {task: draw.uniform(0, 2) for task in list(worker.processing)[:THREADS]}
-    worker.nbytes = draw.randint(10_000, 300_000)
-    worker.metrics["memory"] = draw.randint(100_000, 400_000) * PAGE
-    scheduler.workers[address] = worker
-    return worker
-
-
-def heartbeat(worker: Any, when: float, draw: random.Random) -> None:
-    """What Scheduler.heartbeat_worker leaves behind, as far as a sampler looks."""
-    memory = worker.metrics["memory"] + draw.randint(-2000, 2000) * PAGE
-    worker.metrics = {
-        "task_counts": {"executing": THREADS},
-        "managed_bytes": worker.nbytes,
-        "spilled_bytes": {"memory": 0, "disk": 0},
-        "transfer": {"incoming_bytes": 0, "outgoing_bytes": 0},
-        "event_loop_interval": 0.02,
-        "cpu": draw.randint(0, 4000) / 10,
-        "memory": memory,
-        "time": when,
-        "host_net_io": {"read_bps": draw.uniform(2e7, 6e7), "write_bps": draw.uniform(2e5, 9e5)},
-        "host_disk_io": {"read_bps": draw.uniform(0, 4e5), "write_bps": draw.uniform(0, 9e5)},
-        "num_fds": 40,
-    }
-    worker.last_seen = when + draw.uniform(0, 0.5)
 
 
 def python_loop(workers: Any) -> None:
@@ -122,8 +90,15 @@ class Cluster:
         return (t1 - t0) / len(self.workers), (t3 - t2) / len(self.workers)
 
 
-def _rows_of_size(harness: Harness, size: int) -> Iterator[Row]:
-    harness.progress(f"tick: {size} workers ...")
+class Sampled(NamedTuple):
+    """Seconds a worker of the sampler and of the plain loop, and the bytes kept of a sample."""
+
+    sampler: Figure
+    loop: Figure
+    kept: float
+
+
+def sampled(harness: Harness, size: int) -> Sampled:
     cluster = Cluster(size)
     cluster.tick()
     ticks = max(10, min(600, SAMPLES_A_SIZE // size // (10 if harness.quick else 1)))
@@ -131,10 +106,15 @@ def _rows_of_size(harness: Harness, size: int) -> Iterator[Row]:
     samples = cluster.series.sample_count
     if samples != (ticks + 1) * size:
         raise AssertionError(f"{samples} samples of {(ticks + 1) * size} were kept")
-    yield Row(f"tick/{size:,} workers", "s", figure(sampler), figure(loop),
-              "the same attributes in a Python loop")
-    yield Row(f"tick/kept a sample, {size:,} workers x {ticks + 1} ticks", "bytes",
-              figure(cluster.series.nbytes / samples))
+    return Sampled(figure(sampler), figure(loop), cluster.series.nbytes / samples)
+
+
+def _sampler_rows(harness: Harness) -> Iterator[Row]:
+    for size in SIZES:
+        harness.progress(f"tick: {size} workers ...")
+        found = sampled(harness, size)
+        yield Row(f"tick/{size:,} workers", "s", found.sampler, found.loop, "the same attributes in a Python loop")
+        yield Row(f"tick/kept a sample, {size:,} workers", "bytes", figure(found.kept))
 
 
 def _program_rows(harness: Harness) -> Iterator[Row]:
@@ -148,7 +128,27 @@ def _program_rows(harness: Harness) -> Iterator[Row]:
         yield Row(key, "bytes", figure(kept / samples))
 
 
+def _scheduler_rows(harness: Harness) -> Iterator[Row]:
+    rounds = max(1, harness.rounds // 7)
+    with ExitStack() as stack:
+        sides = harness.sides()
+        for side in sides.values():
+            stack.enter_context(side)
+        for size, timing in ON_SCHEDULER.items():
+            harness.progress(f"tick: {size} workers on a running scheduler ...")
+            more = round(max(ON_SCHEDULER) / size) ** 0.25  # what is short is done more often
+            found = harness.ask(sides, round(rounds * more), "scheduler", "sample", workers=size, **timing)
+            yield Row(f"tick/{size:,} workers, on the scheduler", "s", found.our("seconds"),
+                      theirs=found.their("seconds"), theirs_is="nine series; ours are fourteen")
+    with ExitStack() as stack:
+        sides = harness.sides()  # fresh ones: a heap that was used before has room that nobody would see
+        for side in sides.values():
+            stack.enter_context(side)
+        found = harness.ask(sides, 1, "scheduler", "sample", **WEIGHED)
+    yield Row("tick/memory a sample, on the scheduler", "bytes", found.our("bytes"), theirs=found.their("bytes"))
+
+
 def rows(harness: Harness) -> Iterator[Row]:
-    for size in SIZES:
-        yield from _rows_of_size(harness, size)
+    yield from _sampler_rows(harness)
     yield from _program_rows(harness)
+    yield from _scheduler_rows(harness)

@@ -59,9 +59,14 @@ def newest_python() -> tuple[Path, tuple[int, ...]] | None:
 # ---- the environment ----
 
 def requirements() -> list[str]:
-    """Those of the development environment, so that both measure with what the tests run with."""
-    lines = (ROOT / "tools" / "requirements-dev.txt").read_text().splitlines()
-    return [THEIRS, *(line for line in lines if line and not line.startswith("#"))]
+    """0.1.2, and of the development environment what builds the package and what it works with."""
+    text = (ROOT / "tools" / "requirements-dev.txt").read_text()
+    wanted = [THEIRS]
+    for part in text.split("\n\n"):
+        title, *lines = part.strip().splitlines()
+        if title in ("# build", "# what the package works with"):
+            wanted += lines
+    return wanted
 
 
 def pip(*arguments: str | Path) -> None:

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from roastcoffea import load_measurement
@@ -103,6 +103,16 @@ def span_metrics(chunks: int) -> dict[Any, float]:
     return figures
 
 
+def _as_collected(data: dict[str, Any]) -> Any:
+    """The series as the scheduler hands it over: with the workers' comings."""
+    from roastcoffea._core import WorkerSeries
+
+    series = WorkerSeries.from_tracking_data(data)
+    for name in series.workers:
+        series.join(name, START, threads=CONSTANT["worker_cores"], host=name.split(":")[1].strip("/"))
+    return series
+
+
 class Prepared:
     """All inputs of one run, in the form in which the side's own collector would hold them."""
 
@@ -112,9 +122,7 @@ class Prepared:
         self.tracking: Any = tracking_data(workers, seconds, chunks)
         self.samples = workers * seconds
         if OURS:
-            from roastcoffea._core import Run
-
-            self.tracking = Run(series=self.tracking).series
+            self.tracking = _as_collected(self.tracking)
         self.spans = span_metrics(chunks)
         self.report = {"entries": 100_000 * chunks, "bytesread": 20_000_000 * chunks,
                        "processtime": 2.0 * chunks, "chunks": chunks, "columns": []}
@@ -124,6 +132,16 @@ class Prepared:
         self.metrics = MetricsAggregator("dask").aggregate(
             self.report, self.tracking, START, self.end, span_metrics=self.spans, processor_name=PROCESSOR,
             chunk_metrics=self.chunks, section_metrics=[])
+
+
+class Clock:
+    """Seconds of wall and of CPU time since it was made."""
+
+    def __init__(self) -> None:
+        self.wall, self.cpu = perf_counter(), process_time()
+
+    def stop(self) -> dict[str, float]:
+        return {"seconds": perf_counter() - self.wall, "cpu": process_time() - self.cpu}
 
 
 _prepared: Prepared | None = None
@@ -144,12 +162,13 @@ def _it() -> Prepared:
 
 def aggregate() -> dict[str, float]:
     run = _it()
-    start = perf_counter()
+    run.metrics = None  # those of the round before are freed outside of it
+    clock = Clock()
     run.aggregate()
-    seconds = perf_counter() - start
+    taken = clock.stop()
     if run.metrics["num_successful_chunks"] != len(run.chunks) or not run.metrics["avg_workers"]:
         raise AssertionError("the metrics do not tell the chunks and workers that went in")
-    return {"seconds": seconds}
+    return taken
 
 
 def _clear(folder: Path) -> None:
@@ -162,31 +181,31 @@ def save(folder: str) -> dict[str, float]:
     run, place = _it(), Path(folder)
     run.aggregate()
     _clear(place)
-    start = perf_counter()
+    clock = Clock()
     path = save_measurement(run.metrics, START, run.end, place, "run")
-    seconds = perf_counter() - start
-    return {"seconds": seconds, "bytes": sum(file.stat().st_size for file in Path(path).rglob("*"))}
+    taken = clock.stop()
+    return {**taken, "bytes": sum(file.stat().st_size for file in Path(path).rglob("*"))}
 
 
 def load(folder: str) -> dict[str, float]:
-    start = perf_counter()
+    clock = Clock()
     metrics, t0, _ = load_measurement(Path(folder) / "run")
-    seconds = perf_counter() - start
+    taken = clock.stop()
     if t0 != START or len(metrics["raw_chunk_metrics"]) != len(_it().chunks):
         raise AssertionError("what was loaded is not what was saved")
-    return {"seconds": seconds}
+    return taken
 
 
 def look(folder: str) -> dict[str, float]:
     """Loading, and looking at every chunk's duration and every sample of memory as Python objects."""
-    start = perf_counter()
+    clock = Clock()
     metrics, _, _ = load_measurement(Path(folder) / "run")
     seen = sum(1 for chunk in metrics["raw_chunk_metrics"] if chunk["duration"] > 0)
     seen += sum(map(len, metrics["tracking_data"]["worker_memory"].values()))
-    seconds = perf_counter() - start
+    taken = clock.stop()
     if seen != len(_it().chunks) + _it().samples:
         raise AssertionError(f"{seen} chunks and samples were found")
-    return {"seconds": seconds}
+    return taken
 
 
 def _tables(metrics: Any) -> Iterator[Any]:

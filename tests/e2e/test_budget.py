@@ -284,7 +284,8 @@ def test_a_run_that_raises(client, fileset):
     assert all(a["exception"].startswith("called off") for a in called_off)
     pieces = run.failed_pieces()
     assert {(dataset, tree, start) for dataset, _, tree, start, _ in pieces} == {("wjets", "Events", 0)}
-    assert len(pieces) == len(keys)
+    # The other bad one may raise while the run is being called off: then it has a record, and its task no end.
+    assert len(keys) <= len(pieces) == len(set(pieces)) <= len(fileset["wjets"]["files"])
     assert {file for _, file, _, _, _ in pieces} <= set(fileset["wjets"]["files"])
     assert left_on(client) == ([], True)
 

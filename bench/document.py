@@ -1,0 +1,275 @@
+"""`python -m bench.document [FILE]`: writes docs/performance.md and docs/images/growth.svg from the figures that
+`make bench` left in build/bench.json. No figure on that page is typed by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench import table
+from bench.targets import Against
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "performance.md"
+PICTURE = ROOT / "docs" / "images" / "growth.svg"
+
+Told = dict[str, Any]
+
+INTRODUCTION = """\
+# Performance
+
+What measuring costs, beside roastcoffea 0.1.2 and beside the floor: what the clock, the kernel, memcpy or pickle alone
+cost, measured in the same run. `make bench` makes an environment with both packages (the same Python, the same
+Coffea, the same Dask: the same files), has both do the same work in turns, and ends with 1 where a target is missed.
+This page is made from its figures by `python -m bench.document`.
+"""
+
+READING = """\
+## How to read the tables
+
+- **ours** is the least of all rounds, as other work on the machine can only add to a cost; the median stands in
+  brackets. Floor and 0.1.2 are the least of their rounds, which took turns with ours.
+- **times** is how many times as much 0.1.2 took, with the quartiles of that ratio round by round.
+- **target** is what the row must reach: a limit of its own, one relative to the floor, or a ratio to 0.1.2. A row
+  without one is shown for its own sake.
+- The workloads are described in `bench/README.md`, and all targets stand in `bench/targets.py`.
+"""
+
+GROWTH = """\
+## Growth
+
+A chunk among a million may cost half as much again as one among ten thousand, and no step may hold more than 400 bytes a
+chunk. What a process needs in any case is in the figures, which is why small runs look dear.
+
+```{image} images/growth.svg
+:alt: Cost and memory a chunk by the number of chunks
+```
+"""
+
+# What each subject is, in the order of the page.
+SUBJECTS = {
+    "sections": ("Sections", "`with track_time(self, \"x\"): pass` and its like, in an open chunk."),
+    "decorator": ("The decorator", "`@track_metrics` over the bare call, for events without a file; on, it takes "
+                  "every reading of the kernel."),
+    "nanoevents": ("A chunk of NanoEvents", "A file of 1,500 branches, opened as Coffea opens it."),
+    "wire": ("On the wire", "The records of one chunk, as they leave a worker."),
+    "reduction": ("Reduction", "A tree of merges of 20 outputs each, pickled and unpickled at every level."),
+    "tick": ("The sampler on the scheduler", "A worker at one tick. *On the scheduler* is a real one with Dask's own "
+             "worker objects, and what is counted is CPU time of its loop."),
+    "metrics": ("Metrics", "All formulas over a million chunks."),
+    "readings": ("Readings of the kernel", "And the thread that follows the memory while a chunk computes."),
+    "run": ("A big run", "500 workers over ten minutes with 20,000 chunks: computing its metrics, saving, loading, "
+            "showing."),
+    "show": ("`roast show`", "The whole program, on a measurement of a million chunks."),
+    "diagnose": ("Findings", "A run of a million chunks on 2,000 workers."),
+    "exit": ("Leaving the collector", "On a cluster of processes, from the end of the body to that of the context; and "
+             "the share of the CPU time in Dask's spans that had not arrived by then."),
+    "import": ("Import", "In fresh processes."),
+    "overhead": ("Around a real analysis", "The same run with the collector and without it, in turns: four chunks of two "
+                 "files of 1,500 branches, twice. The interval of the paired differences says what can be known "
+                 "of it; the CPU time of all processes varies less than the time on the wall."),
+    "growth": ("Growth, row by row", ""),
+}
+
+# What is known of why a row falls short, where it does: shown only then. What was not profiled says so.
+CAUSES = {
+    "reduction/time a chunk": "Pickling and unpickling an object of another C type of the same size takes nearly as "
+                              "long (the floors of its parts), and a leaf of the tree is one such object a chunk.",
+    "decorator/on, all readings": "The kernel's readings alone take most of it (see its floor); 0.1.2 takes the memory "
+                                  "only.",
+    "run/aggregate": "Profiled: most of it is decoding chunks and worker samples, spread over many functions.",
+    "run/load": "Profiled: half of it is decoding and building the run, a third SQLite's stepping through columns; no "
+                "single function stands out.",
+    "sections/track_time": "Not profiled; it lies within its limit against the floor.",
+    "tick/100 workers, on the scheduler": "Not profiled. It takes several times what the sampler takes alone, so most "
+                                          "of it is around the sampler or due to cold caches.",
+    "tick/1,000 workers, on the scheduler": "Not profiled. It takes several times what the sampler takes alone.",
+    "tick/10,000 workers, on the scheduler": "Not profiled; it varies between runs on a busy machine.",
+    "exit/12 workers": "Not profiled; its floor is a call to all workers, which share the machine's cores.",
+}
+
+
+# ---- the tables ----
+
+
+def markdown(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+    rows = [head, tuple("---" for _ in head), *lines]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows) + "\n"
+
+
+def _name(row: Told) -> str:
+    return row["row"].partition("/")[2]
+
+
+def _ours(row: Told) -> str:
+    least, median = (table.amount(row["ours"][name], row["unit"]) for name in ("min", "median"))
+    return least if least == median else f"{least} ({median})"
+
+
+def _floor(row: Told) -> str:
+    return "-" if row["floor"] is None else table.amount(row["floor"]["min"], row["unit"])
+
+
+def _theirs(row: Told) -> str:
+    return "-" if row["theirs"] is None else table.amount(row["theirs"]["min"], row["unit"])
+
+
+def _times(row: Told) -> str:
+    if row["times"] is None:
+        return "-"
+    quartiles = row["times_quartiles"]
+    between = f" ({table.times(quartiles[0])} to {table.times(quartiles[1])})" if quartiles else ""
+    return table.times(row["times"]) + between
+
+
+def _target(row: Told) -> str:
+    wanted = []
+    if row["limit"] is not None:
+        against = Against(row["against"])
+        if against is Against.FLOOR_TIMES:
+            wanted.append(f"≤ {row['limit']:g} x floor")
+        else:
+            more = " more" if against is Against.FLOOR_PLUS else ""
+            wanted.append(f"≤ {table.amount(row['limit'], row['unit'])}{more}")
+    if row["times_at_least"] is not None and row["times"] is not None:
+        wanted.append(f"≥ {row['times_at_least']:g} x")
+    return ", ".join(wanted) or "-"
+
+
+def missed(row: Told) -> bool:
+    return row["ok"] is False or row["times_ok"] is False
+
+
+def undecided(row: Told) -> bool:
+    """An interval with the limit within it: that it is not missed does not say that it is kept."""
+    return row["limit"] is not None and "neither show nor refute" in row["floor_is"]
+
+
+def _verdict(row: Told) -> str:
+    if missed(row):
+        return "**missed**"
+    if undecided(row):
+        return "not shown"
+    return "" if row["ok"] is None and row["times_ok"] is None else "reached"
+
+
+def subject_table(rows: list[Told]) -> str:
+    return markdown(("what", "ours (median)", "floor", "0.1.2", "times (quartiles)", "target", ""), [
+        (_name(row), _ours(row), _floor(row), _theirs(row), _times(row), _target(row), _verdict(row))
+        for row in rows])
+
+
+def words_of(rows: list[Told]) -> Iterator[str]:
+    """What floors and 0.1.2 are, where it is not plain: once for all rows that share it."""
+    for field, words in (("floor_is", "Floor"), ("theirs_is", "0.1.2")):
+        texts = dict.fromkeys(row[field] for row in rows if row[field])
+        for text in texts:
+            names = [_name(row) for row in rows if row[field] == text]
+            yield f"- {words} of *{'*, *'.join(names)}*: {text}."
+
+
+def growth_table(points: list[Told]) -> str:
+    sizes = sorted({point["n"] for point in points if point["of"] == "chunk"})
+    lines = []
+    for subject in dict.fromkeys(point["subject"] for point in points if point["of"] == "chunk"):
+        mine = {point["n"]: point for point in points if point["subject"] == subject}
+        lines.append((subject, *(f"{table.amount(mine[n]['seconds'], 's')}, {table.amount(mine[n]['bytes'], 'bytes')}"
+                                 for n in sizes)))
+    text = markdown(("a chunk of", *(f"{n:,}" for n in sizes)), lines)
+    workers = [point for point in points if point["of"] == "worker"]
+    if workers:
+        text += "\n" + markdown(("a worker sample among", *(f"{point['n']:,}" for point in workers)), [
+            ("tick, on the scheduler", *(table.amount(point["seconds"], "s") for point in workers))])
+    return text
+
+
+# ---- the page ----
+
+
+def _short(rows: list[Told]) -> str:
+    compared = [row for row in rows if row["times_at_least"] is not None and row["times"] is not None]
+    return markdown(("what", "ours", "0.1.2", "times", "at least", ""), [
+        (row["row"].replace("/", ": ", 1), table.amount(row["ours"]["min"], row["unit"]), _theirs(row),
+         table.times(row["times"]), f"{row['times_at_least']:g} x", _verdict(row)) for row in compared])
+
+
+def _fell_short(told: Told) -> str:
+    lines = [f"- *{row['row']}*: {_ours(row)}, {_times(row)}; target {_target(row)}. {CAUSES.get(row['row'], '')}".rstrip()
+             for row in told["rows"] if missed(row)]
+    lines += [f"- *{row['row']}* could not be decided: {row['floor_is']}." for row in told["rows"] if undecided(row)]
+    lines += [f"- *{key}* was not measured." for key in told["not_measured"]]
+    lines += [f"- {subject} could not be measured to its end: {reason}" for subject, reason in told["reasons"].items()]
+    if not told["compared"]:
+        lines.append(f"- Nothing was compared with 0.1.2: {told['not_compared_because']}")
+    if not lines:
+        return "Every target was reached in this run.\n"
+    return "\n".join(line.replace(", -;", ";") for line in lines) + "\n"
+
+
+def _state(told: Told) -> str:
+    # Without ours, which is that of the documentation.
+    versions = {name: number for name, number in told["machine"]["versions"].items() if name != "roastcoffea"}
+    text = table.machine({**told["machine"], "versions": versions})
+    rounds = f"{told['rounds']} rounds" + (": too few to rely on (`--quick`)" if told["quick"] else "")
+    end = " ".join(f"{one:.2f}" for one in told["machine"]["load_average_at_end"])
+    return f"```text\n{text}\n{rounds}; load at the end {end}\n```\n"
+
+
+def page(told: Told) -> str:
+    parts = [INTRODUCTION, _state(told)]
+    short = _short(told["rows"])
+    parts += ["## Against 0.1.2\n", short, "## What fell short\n", _fell_short(told), READING]
+    if told["growth"]:
+        parts += [GROWTH, growth_table(told["growth"])]
+    for subject, (title, words) in SUBJECTS.items():
+        rows = [row for row in told["rows"] if row["row"].partition("/")[0] == subject]
+        if rows:
+            parts += [f"## {title}\n", words + "\n" if words else "", subject_table(rows), "\n".join(words_of(rows))]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip())
+
+
+# ---- the picture ----
+
+
+def draw(points: list[Told], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "growth", "font.size": 9, "svg.fonttype": "none"})
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    chunks = [point for point in points if point["of"] == "chunk"]
+    for axis, field, factor, title in ((axes[0], "seconds", 1e6, "µs a chunk"), (axes[1], "bytes", 1, "bytes a chunk")):
+        for subject in dict.fromkeys(point["subject"] for point in chunks):
+            mine = [point for point in chunks if point["subject"] == subject]
+            axis.plot([point["n"] for point in mine], [factor * point[field] for point in mine], "o-", label=subject,
+                      markersize=4)
+        axis.set(xscale="log", yscale="log", xlabel="chunks", title=title)
+        axis.grid(alpha=0.3)
+    axes[1].axhline(400, color="grey", linestyle="--", linewidth=1)
+    axes[0].legend(fontsize=8, ncols=2)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
+
+
+def main(arguments: list[str]) -> int:
+    source = Path(arguments[0]) if arguments else ROOT / "build" / "bench.json"
+    if not source.is_file():
+        print(f"{source} is missing: run `make bench` first", file=sys.stderr)
+        return 1
+    told = json.loads(source.read_text())
+    if told["growth"]:
+        draw(told["growth"], PICTURE)
+    PAGE.write_text(page(told))
+    print(PAGE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

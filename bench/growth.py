@@ -1,0 +1,131 @@
+"""What a chunk costs among ten thousand and among a million, and a worker among a hundred and among ten thousand.
+
+Every step runs in a process of its own, so that the most memory that it held is told by the kernel.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.harness import Figure, Harness, Row, figure
+from bench.sides import OURS, Side
+from bench.tick import ON_SCHEDULER, sampled
+
+SIZES = (10_000, 100_000, 1_000_000)
+FOLDER = Path("build/bench-data")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A step with so many chunks: seconds and bytes of memory, of all together."""
+
+    seconds: Figure
+    memory: float
+
+
+Step = Callable[[Harness, Path, int], Point]
+
+
+# ---- the steps ----
+
+
+def _rounds(harness: Harness, chunks: int) -> int:
+    return max(3, harness.rounds // 2) if chunks < 1_000_000 else 2 if harness.quick else 3
+
+
+def _in_store(action: str) -> Step:
+    def step(harness: Harness, folder: Path, chunks: int) -> Point:
+        measured = harness.program("bench_store", action, str(chunks), str(folder / "run"),
+                                   str(_rounds(harness, chunks)))
+        return Point(figure(measured["seconds"]), measured["peak_bytes"] - measured["before_bytes"])
+
+    return step
+
+
+def _of_program(*words: str) -> Step:
+    def step(harness: Harness, folder: Path, chunks: int) -> Point:
+        empty = harness.run(harness.roast, "--version")
+        verb, *rest = words
+        ended = [harness.run(harness.roast, verb, folder / "run", *rest)
+                 for _ in range(_rounds(harness, chunks))]
+        return Point(figure(one.seconds for one in ended),
+                     max(one.peak_bytes for one in ended) - empty.peak_bytes)
+
+    return step
+
+
+def _reduced(harness: Harness, folder: Path, chunks: int) -> Point:
+    leaves = folder / "leaves"
+    harness.program("bench_store", "leaves", str(chunks), str(leaves), "1")
+    seconds, memory = [], []
+    for _ in range(_rounds(harness, chunks)):
+        with Side(OURS, None) as side:
+            before = side.call("reduction", "held")["bytes"]
+            seconds.append(chunks * side.call("reduction", "grow", leaves=str(leaves))["seconds"])
+            memory.append(side.call("reduction", "held")["bytes"] - before)
+    return Point(figure(seconds), max(memory))
+
+
+# In this order: what is saved is loaded, shown and exported.
+STEPS: dict[str, Step] = {
+    "reduction": _reduced, "aggregate": _in_store("compute"), "save": _in_store("save"), "load": _in_store("load"),
+    "show": _of_program("show"), "export": _of_program("export", "--json", "-o", "/dev/null"),
+}
+
+
+# ---- the rows ----
+
+
+def _note(harness: Harness, subject: str, of: str, n: int, seconds: float, memory: float | None) -> None:
+    point: dict[str, Any] = {"subject": subject, "of": of, "n": n, "seconds": seconds}
+    harness.growth.append(point if memory is None else {**point, "bytes": memory})
+
+
+def _chunk_points(harness: Harness) -> dict[str, list[Point]]:
+    points: dict[str, list[Point]] = {name: [] for name in STEPS}
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for chunks in SIZES:
+        with tempfile.TemporaryDirectory(dir=FOLDER.resolve()) as folder:
+            for name, step in STEPS.items():
+                harness.progress(f"growth: {name} of {chunks:,} chunks ...")
+                point = step(harness, Path(folder), chunks)
+                points[name].append(point)
+                _note(harness, name, "chunk", chunks, point.seconds.best / chunks, point.memory / chunks)
+    return points
+
+
+def _chunk_rows(harness: Harness) -> Iterator[Row]:
+    least, most = SIZES[0], SIZES[-1]
+    for name, points in _chunk_points(harness).items():
+        few, many = points[0], points[-1]
+        yield Row(f"growth/{name}, a chunk", "times", figure(
+            (many.seconds.best / most) / (few.seconds.best / least)))
+        yield Row(f"growth/{name}, a chunk of {most:,}", "s", figure(one / most for one in many.seconds.rounds),
+                  figure(one / least for one in few.seconds.rounds), f"a chunk of {least:,}")
+        yield Row(f"growth/{name}, memory a chunk", "bytes", figure(many.memory / most))
+
+
+def _worker_rows(harness: Harness) -> Iterator[Row]:
+    """On a scheduler that runs: there the sampler finds as little in the caches among few workers as among
+    many. Alone, in a loop, it does not, and that is shown beside it."""
+    rounds = 1 if harness.quick else 2
+    running, alone = {}, {}
+    with Side(OURS, None) as side:
+        for size, timing in ON_SCHEDULER.items():
+            harness.progress(f"growth: a tick of {size:,} workers ...")
+            alone[size] = sampled(harness, size).sampler
+            found = harness.ask({OURS: side}, rounds, "scheduler", "sample", workers=size, **timing)
+            running[size] = found.our("seconds")
+            _note(harness, "tick", "worker", size, running[size].best, None)
+    least, most = min(running), max(running)
+    yield Row("growth/tick, a worker", "times", figure(running[most].best / running[least].best))
+    yield Row("growth/tick, a worker, sampler alone", "times", figure(alone[most].best / alone[least].best))
+
+
+def rows(harness: Harness) -> Iterator[Row]:
+    yield from _chunk_rows(harness)
+    yield from _worker_rows(harness)
