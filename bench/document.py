@@ -57,8 +57,9 @@ SUBJECTS = {
     "nanoevents": ("A chunk of NanoEvents", "A file of 1,500 branches, opened as Coffea opens it."),
     "wire": ("On the wire", "The records of one chunk, as they leave a worker."),
     "reduction": ("Reduction", "A tree of merges of 20 outputs each, pickled and unpickled at every level."),
-    "tick": ("The sampler on the scheduler", "A worker at one tick. *On the scheduler* is a real one with Dask's own "
-             "worker objects, and what is counted is CPU time of its loop."),
+    "tick": ("The sampler on the scheduler", "A worker at one tick, with a heartbeat of each before every tick, "
+             "or at Dask's pace: every 2 s among 100 workers, every 51 s among 10,000. *On the scheduler* is a real one "
+             "with Dask's own worker objects at Dask's pace, and what is counted is CPU time of its loop."),
     "metrics": ("Metrics", "All formulas over a million chunks."),
     "readings": ("Readings of the kernel", "And the thread that follows the memory while a chunk computes."),
     "run": ("A big run", "500 workers over ten minutes with 20,000 chunks: computing its metrics, saving, loading, "
@@ -182,7 +183,7 @@ def growth_table(points: list[Told]) -> str:
     workers = [point for point in points if point["of"] == "worker"]
     if workers:
         text += "\n" + markdown(("a worker sample among", *(f"{point['n']:,}" for point in workers)), [
-            ("tick, on the scheduler", *(table.amount(point["seconds"], "s") for point in workers))])
+            ("tick, at Dask's pace", *(table.amount(point["seconds"], "s") for point in workers))])
     return text
 
 

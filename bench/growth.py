@@ -13,7 +13,8 @@ from typing import Any
 
 from bench.harness import Figure, Harness, Row, figure
 from bench.sides import OURS, Side
-from bench.tick import ON_SCHEDULER, sampled
+from bench.tick import SIZES as WORKERS
+from bench.tick import sampled
 
 SIZES = (10_000, 100_000, 1_000_000)
 FOLDER = Path("build/bench-data")
@@ -110,20 +111,18 @@ def _chunk_rows(harness: Harness) -> Iterator[Row]:
 
 
 def _worker_rows(harness: Harness) -> Iterator[Row]:
-    """On a scheduler that runs: there the sampler finds as little in the caches among few workers as among
-    many. Alone, in a loop, it does not, and that is shown beside it."""
-    rounds = 1 if harness.quick else 2
-    running, alone = {}, {}
-    with Side(OURS, None) as side:
-        for size, timing in ON_SCHEDULER.items():
-            harness.progress(f"growth: a tick of {size:,} workers ...")
-            alone[size] = sampled(harness, size).sampler
-            found = harness.ask({OURS: side}, rounds, "scheduler", "sample", workers=size, **timing)
-            running[size] = found.our("seconds")
-            _note(harness, "tick", "worker", size, running[size].best, None)
-    least, most = min(running), max(running)
-    yield Row("growth/tick, a worker", "times", figure(running[most].best / running[least].best))
-    yield Row("growth/tick, a worker, sampler alone", "times", figure(alone[most].best / alone[least].best))
+    """At Dask's pace: as often as a cluster of the size hears from each worker. With a heartbeat of every worker
+    before every look, which no large cluster has, the memory of all that they brought has to be waited for."""
+    pace, most_heard = {}, {}
+    for size in WORKERS:
+        harness.progress(f"growth: a tick of {size:,} workers ...")
+        pace[size] = sampled(harness, size, at_dasks_pace=True).sampler
+        most_heard[size] = sampled(harness, size).sampler
+        _note(harness, "tick", "worker", size, pace[size].best, None)
+    least, most = min(WORKERS), max(WORKERS)
+    yield Row("growth/tick, a worker", "times", figure(pace[most].best / pace[least].best))
+    yield Row("growth/tick, a worker, every one heard from", "times",
+              figure(most_heard[most].best / most_heard[least].best))
 
 
 def rows(harness: Harness) -> Iterator[Row]:

@@ -1,8 +1,10 @@
 """The sampler on Dask's scheduler: one look at every worker, and what is kept of it.
 
-The workers are distributed's own WorkerState objects, with tasks assigned by the scheduler's own methods. Between
-two ticks each of them gets a heartbeat: new metrics, as a dict of its own, and another last_seen. First the
-sampler alone, over a scheduler that was made and not started; then as a backend has it run on one that is.
+The workers are distributed's own WorkerState objects, with tasks assigned by the scheduler's own methods. A heartbeat
+gives one of them new metrics, as a dict of its own, and another last_seen. First the sampler alone, over a scheduler
+that was made and not started, once with a heartbeat of every worker before every look, which is the worst there is, and
+once at Dask's own pace, which is slower the more workers there are; then as a backend has it run on a scheduler that
+runs, at Dask's pace.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from bench.harness import Figure, Harness, Row, figure
-from bench.work.scheduler import add_worker, heartbeat
+from bench.work.scheduler import add_worker, heartbeat, looks_a_heartbeat, next_second
 from roastcoffea import _core
 
 SIZES = (100, 1_000, 10_000)
@@ -64,26 +66,29 @@ def python_loop(workers: Any) -> None:
 class Cluster:
     """A scheduler with its workers, and the series that samples them."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, looks_a_heartbeat: int) -> None:
         self.draw = random.Random(size)
         self.scheduler = make_scheduler()
         self.workers = [add_worker(self.scheduler, index, self.draw) for index in range(size)]
         self.series = _core.WorkerSeries()
         self.when = 1.79e9
-
-    def _heartbeats(self) -> None:
-        self.when += 1
+        self.looks, self.every = 0, looks_a_heartbeat
         for worker in self.workers:
             heartbeat(worker, self.when, self.draw)
+
+    def _next_second(self) -> None:
+        self.when += 1
+        self.looks += 1
+        next_second(self.workers, self.looks, self.every, self.draw, self.when)
 
     def tick(self) -> tuple[float, float]:
         """Seconds a worker: of the plain loop, and of the sampler. Each comes first to what the
         heartbeats left: the second one would find it in the caches."""
-        self._heartbeats()
+        self._next_second()
         t0 = perf_counter()
         python_loop(self.scheduler.workers.values())
         t1 = perf_counter()
-        self._heartbeats()
+        self._next_second()
         t2 = perf_counter()
         self.series.tick(self.scheduler.workers, self.when)
         t3 = perf_counter()
@@ -98,8 +103,8 @@ class Sampled(NamedTuple):
     kept: float
 
 
-def sampled(harness: Harness, size: int) -> Sampled:
-    cluster = Cluster(size)
+def sampled(harness: Harness, size: int, at_dasks_pace: bool = False) -> Sampled:
+    cluster = Cluster(size, looks_a_heartbeat(size) if at_dasks_pace else 1)
     cluster.tick()
     ticks = max(10, min(600, SAMPLES_A_SIZE // size // (10 if harness.quick else 1)))
     loop, sampler = zip(*(cluster.tick() for _ in range(ticks)), strict=True)
@@ -115,6 +120,10 @@ def _sampler_rows(harness: Harness) -> Iterator[Row]:
         found = sampled(harness, size)
         yield Row(f"tick/{size:,} workers", "s", found.sampler, found.loop, "the same attributes in a Python loop")
         yield Row(f"tick/kept a sample, {size:,} workers", "bytes", figure(found.kept))
+        found = sampled(harness, size, at_dasks_pace=True)
+        yield Row(f"tick/{size:,} workers, at Dask's pace", "s", found.sampler, found.loop,
+                  "the same attributes in a Python loop")
+        yield Row(f"tick/kept a sample, {size:,} workers, at Dask's pace", "bytes", figure(found.kept))
 
 
 def _program_rows(harness: Harness) -> Iterator[Row]:

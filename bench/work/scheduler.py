@@ -55,6 +55,23 @@ def heartbeat(worker: Any, when: float, draw: random.Random) -> None:
     worker.last_seen = when + draw.uniform(0, 0.5)
 
 
+def looks_a_heartbeat(workers: int) -> int:
+    """How many looks, one a second, the scheduler takes at a worker from one heartbeat to the next: 2 in a
+    cluster of 100, 51 in one of 10,000."""
+    from distributed.scheduler import heartbeat_interval
+
+    return max(1, round(heartbeat_interval(workers)))
+
+
+def next_second(workers: list[Any], look: int, every: int, draw: random.Random, when: float) -> None:
+    """What happens from one look to the next: each `every`-th worker is heard from, and of each twentieth a
+    task ends."""
+    for worker in workers[look % every :: every]:
+        heartbeat(worker, when, draw)
+    for worker in workers[look % 20 :: 20]:
+        worker.nbytes = draw.randint(10_000, 300_000)
+
+
 # ---- the scheduler's loop ----
 
 
@@ -65,7 +82,7 @@ class _Loop:
         from tornado.ioloop import PeriodicCallback
 
         self.workers, self.draw = workers, random.Random(len(workers))
-        self.seconds = 0.0
+        self.seconds, self.looks, self.every = 0.0, 0, looks_a_heartbeat(len(workers))
         self.callback = PeriodicCallback(self._heartbeats, 1000 * interval)
         self._run: Callable[[Handle], None] = Handle._run
         Handle._run = self._timed()  # type: ignore[method-assign]
@@ -83,8 +100,8 @@ class _Loop:
 
     def _heartbeats(self) -> None:
         start = time.thread_time()
-        for worker in self.workers:
-            heartbeat(worker, time.time(), self.draw)
+        next_second(self.workers, self.looks, self.every, self.draw, time.time())
+        self.looks += 1
         self.seconds -= time.thread_time() - start
 
     def stop(self) -> float:
