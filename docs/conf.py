@@ -20,14 +20,3 @@ html_static_path = ["static"]
 html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sphinx = False
-
-
-def leave_out_missing(app, name, source):
-    """Some pages are made by a program and may not be there yet."""
-    if name == "index":
-        missing = {page for page in ("performance",) if not Path(app.srcdir, f"{page}.md").exists()}
-        source[0] = "\n".join(line for line in source[0].split("\n") if line not in missing)
-
-
-def setup(app):
-    app.connect("source-read", leave_out_missing)
