@@ -231,7 +231,7 @@ PyObject *ext_all_metrics_of(run_input *input, wanted_tables wanted) {
         (put_chunk_tables(dict, metrics) != 0 ||
          ext_put_file_tables(dict, metrics, wanted.files_and_workers ? log : NULL) != 0 ||
          (wanted.files_and_workers && put(dict, "worker_health", ext_worker_table(metrics)) != 0) ||
-         put(dict, "budget", ext_budget_dict(input->run, NULL)) != 0 ||
+         (wanted.budget && put(dict, "budget", ext_budget_dict(input->run, NULL)) != 0) ||
          (wanted.chunk_info &&
           put(dict, "chunk_info", ext_chunk_info_dict(input->state, log)) != 0)))
         Py_CLEAR(dict);
@@ -255,7 +255,7 @@ PyObject *ext_all_metrics(PyObject *module, PyObject *args, PyObject *kwargs) {
         run_input_set_tracking(&input, tracking) == 0 &&
         run_input_set_spans(&input, spans, processor) == 0 &&
         run_input_set_sections(&input, sections) == 0 && run_input_set_chunks(&input, chunks) == 0)
-        dict = ext_all_metrics_of(&input, (wanted_tables){true, true});
+        dict = ext_all_metrics_of(&input, (wanted_tables){true, true, true});
     run_input_reset(&input);
     return dict;
 }

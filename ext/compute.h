@@ -40,6 +40,7 @@ PyObject *ext_chunk_info_dict(ext_state *state, const roast_chunklog *log);
 /* What is wanted of the tables that grow with the run: a dict a file and a worker, an item a chunk. */
 typedef struct wanted_tables {
     bool chunk_info, files_and_workers;
+    bool budget; /* takes as long to make as all the others */
 } wanted_tables;
 
 /* All metrics and tables of a run that is ready and does not change any more. NULL with an exception set. */

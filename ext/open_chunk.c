@@ -219,17 +219,17 @@ open_chunk *open_chunk_begin(PyObject *processor) {
 }
 
 void open_chunk_start(open_chunk *chunk) {
-    const unsigned last = ROAST_READ_USAGE | ROAST_READ_PEAK;
+    const unsigned last = ROAST_READ_USAGE | ROAST_READ_PEAK | ROAST_READ_SCHED;
     roast_probe *probe = roast_probe_this_thread();
     roast_sampler *sampler = ext_sampler();
     roast_reading usage = {0};
     if (probe != NULL)
-        roast_probe_read(probe, ext_reading_groups & ~last, &chunk->before);
+        roast_probe_read_before(probe, ext_reading_groups & ~last, &chunk->before);
     if (sampler != NULL && (chunk->before.have & ROAST_HAVE(rss_bytes)))
         chunk->watch = roast_sampler_open(sampler, chunk->before.rss_bytes);
     /* CPU time next to the clock: what the other readings take is not the chunk's. */
     if (probe != NULL)
-        roast_probe_read(probe, ext_reading_groups & last, &usage);
+        roast_probe_read_before(probe, ext_reading_groups & last, &usage);
     chunk->start_utc = roast_utc_now();
     chunk->start = roast_mono_now();
     chunk->before.have |= usage.have;
@@ -323,11 +323,23 @@ static void limit_cpu(roast_chunk *chunk) {
         chunk->cpu_user_ns = limit - chunk->cpu_system_ns;
 }
 
+/* The kernel's number of the calling thread, asked for once; in a forked child it has another. */
+static int64_t own_thread_number(void) {
+    static _Thread_local uint64_t known_in;
+    static _Thread_local int64_t number;
+    uint64_t process = roast_process_token();
+    if (known_in != process) {
+        number = syscall(SYS_gettid);
+        known_in = process;
+    }
+    return number;
+}
+
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
     roast_mono end = roast_mono_now();
     out->duration_ns = roast_mono_since(chunk->start, end);
     out->start_us = chunk->start_utc.ns / 1000;
-    out->thread = syscall(SYS_gettid);
+    out->thread = own_thread_number();
     out->have |= ROAST_CHUNK_HAS(duration_ns) | ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(thread);
     roast_reading after = {0};
     roast_probe *probe = roast_probe_this_thread();

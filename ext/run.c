@@ -12,6 +12,8 @@
 #include "values.h"
 #include "worker_series.h"
 
+#include "roast/budget.h"
+
 typedef struct run_object {
     PyObject_HEAD
     run_input input;
@@ -383,6 +385,15 @@ static PyObject *run_budget(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_budget_dict(((run_object *)op)->input.run, by);
 }
 
+static PyObject *run_has_budget(PyObject *op, void *unused) {
+    (void)unused;
+    bool known = false;
+    roast_error err;
+    if (raised(roast_budget_is_known(((run_object *)op)->input.run, &known, &err), &err) != 0)
+        return NULL;
+    return PyBool_FromLong(known);
+}
+
 static PyObject *run_lost_workers(PyObject *op, PyObject *unused) {
     (void)unused;
     return ext_lost_workers(((run_object *)op)->input.run);
@@ -422,13 +433,14 @@ static PyObject *run_table(PyObject *op, void *which) {
 }
 
 static PyObject *run_metrics(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"chunk_info", "files_and_workers", NULL};
-    int chunk_info = 1, files_and_workers = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pp:metrics", keywords, &chunk_info,
-                                     &files_and_workers))
+    static char *keywords[] = {"chunk_info", "files_and_workers", "budget", NULL};
+    int chunk_info = 1, files_and_workers = 1, budget = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppp:metrics", keywords, &chunk_info,
+                                     &files_and_workers, &budget))
         return NULL;
-    return ext_all_metrics_of(&((run_object *)op)->input,
-                              (wanted_tables){chunk_info != 0, files_and_workers != 0});
+    return ext_all_metrics_of(
+        &((run_object *)op)->input,
+        (wanted_tables){chunk_info != 0, files_and_workers != 0, budget != 0});
 }
 
 static PyObject *run_repr(PyObject *op) {
@@ -444,10 +456,10 @@ static PyObject *run_repr(PyObject *op) {
 
 static PyMethodDef run_methods[] = {
     {"metrics", (PyCFunction)(void (*)(void))run_metrics, METH_VARARGS | METH_KEYWORDS,
-     "metrics($self, *, chunk_info=True, files_and_workers=True)\n--\n\n"
-     "Everything that can be computed from this run: see all_metrics(); without chunk_info, or "
-     "without "
-     "file_metadata, file_read_metrics and worker_health, where those are not wanted."},
+     "metrics($self, *, chunk_info=True, files_and_workers=True, budget=True)\n--\n\n"
+     "Everything that can be computed from this run: see all_metrics(); without chunk_info, "
+     "without file_metadata, file_read_metrics and worker_health, or without the budget, where "
+     "those are not wanted."},
     {"budget", (PyCFunction)(void (*)(void))run_budget, METH_VARARGS | METH_KEYWORDS,
      "budget($self, by=None)\n--\n\n"
      "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "
@@ -483,6 +495,8 @@ static PyGetSetDef run_getset[] = {
     {"chunk_log", run_chunk_log, NULL,
      "The chunks one by one; what is changed in it does not enter the run.", NULL},
     {"series", run_series, NULL, "The WorkerSeries, or None.", NULL},
+    {"has_budget", run_has_budget, NULL,
+     "Whether budget() is not None: a worker was followed during the run.", NULL},
     {"attempts", run_attempts, NULL, "The Attempts, or None where nobody watched.", NULL},
     {"spans", run_spans, NULL,
      "{(context, prefix, activity, unit): value}; outside tasks without the prefix.", NULL},

@@ -104,6 +104,17 @@ static int collect_customs(ext_state *state, const open_chunk *open, ext_customs
     return 0;
 }
 
+/* Asked for once; `token` is another one in a forked child. Under the GIL. */
+static int64_t own_process_number(uint64_t token) {
+    static uint64_t known_in;
+    static int64_t number;
+    if (known_in != token) {
+        number = getpid();
+        known_in = token;
+    }
+    return number;
+}
+
 /* A log of this one chunk; NULL: a fault was counted. */
 static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *chunk) {
     roast_chunklog *log = NULL;
@@ -118,7 +129,7 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *
         chunk->have |= ROAST_CHUNK_HAS(faults);
     chunk->token = roast_process_token();
     chunk->seq = next_chunk++;
-    chunk->pid = getpid();
+    chunk->pid = own_process_number(chunk->token);
     chunk->host =
         (roast_str){PyBytes_AS_STRING(state->host), (size_t)PyBytes_GET_SIZE(state->host)};
     chunk->customs = customs.items;

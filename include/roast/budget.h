@@ -62,6 +62,8 @@ typedef struct roast_budget roast_budget;
 /* From the clock, the worker series, the chunks, and, where they are there, attempts and spans.
  * ROAST_ENOTFOUND where what is available is not known: no clock, or no worker with its threads. */
 roast_status roast_budget_compute(const roast_run *run, roast_budget **out, roast_error *err);
+/* Whether there is one: whether what is available is known. Takes a fraction of the time. */
+roast_status roast_budget_is_known(const roast_run *run, bool *known, roast_error *err);
 void roast_budget_free(roast_budget *budget);
 
 /* Borrowed from the budget, as are the names. */

@@ -27,7 +27,7 @@
     X(read_bytes, IO, "bytes", "bytes fetched from storage")                                       \
     X(write_bytes, IO, "bytes", "bytes sent to storage")
 
-/* Each group is one system call or one pread. The peak that getrusage tells begins with that of the
+/* Each group is at most one system call or one pread, and one of the CPU clock for USAGE. The peak that getrusage tells begins with that of the
  * program this process executed from, so it can be larger than VmHWM. */
 typedef enum roast_reading_group {
     ROAST_READ_STATM = 1u << 0, /* statm */
@@ -79,6 +79,9 @@ void roast_probe_free(roast_probe *probe);
  * and 0. One thread at a time; a probe of the calling thread gives USAGE to that thread only. A
  * probe of this process (pid 0) that came through a fork becomes one of the child. */
 void roast_probe_read(roast_probe *probe, unsigned groups, roast_reading *out);
+/* The same at the beginning of what is measured. roast_probe_read takes the CPU time first, this
+ * one last of all: so what lies between the two contains neither's other readings. */
+void roast_probe_read_before(roast_probe *probe, unsigned groups, roast_reading *out);
 /* The calling thread's own probe, opened at its first use and closed when the thread ends;
  * opened anew after a fork. It is the library's: not to be freed. rss_bytes and peak_rss_bytes
  * are those of the process. NULL if memory is short. */

@@ -117,13 +117,19 @@ typedef struct roast_series_state {
 typedef struct roast_series_cursor {
     const roast_series *series;
     uint32_t worker;
+    uint32_t wanted; /* a bit a column */
     uint64_t offset;
     roast_series_state row;
     double value[ROAST_COLUMNS]; /* of the row's steps: most rows change few of them */
 } roast_series_cursor;
 void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
                               uint32_t worker);
+/* For those who look at some columns only: the others are NaN, and cost no conversion. */
+void roast_series_cursor_init_for(roast_series_cursor *cursor, const roast_series *series,
+                                  uint32_t worker, uint32_t wanted);
 bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out);
+/* The same for those who look at the values where they are, in the cursor. */
+bool roast_series_cursor_step(roast_series_cursor *cursor, roast_utc *when);
 /* Goes over the samples that follow tick by tick with the values of the last one: how many they are, and
  * when the last of them was taken. On a large cluster most samples are such. */
 uint64_t roast_series_cursor_skip_same(roast_series_cursor *cursor, roast_utc *last);

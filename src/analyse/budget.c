@@ -269,21 +269,42 @@ static roast_status give_up(roast_budget_work *work, roast_status status, roast_
                            roast_status_text(status));
 }
 
+/* Microseconds since 1970 that fit with room to spare. */
+static bool is_usable(const roast_run_clock *clock) {
+    return clock->have && clock->end > clock->start && fabs(clock->start) < 1e12 &&
+           fabs(clock->end) < 1e12;
+}
+
+static roast_budget_work new_work(const roast_run *run, const roast_run_clock *clock) {
+    return (roast_budget_work){
+        .run = run, .from = (int64_t)(clock->start * 1e6), .to = (int64_t)(clock->end * 1e6)};
+}
+
+roast_status roast_budget_is_known(const roast_run *run, bool *known, roast_error *err) {
+    roast_run_clock clock = roast_run_get_clock(run);
+    *known = false;
+    if (!is_usable(&clock))
+        return ROAST_OK;
+    roast_budget_work work = new_work(run, &clock);
+    work.one_life = true;
+    roast_status status = roast_budget_find_lives(&work);
+    *known = work.life_count > 0;
+    reset(&work);
+    return status == ROAST_OK ? ROAST_OK
+                              : roast_error_set(err, status, where, -1, "no memory for the budget");
+}
+
 roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, roast_error *err) {
     roast_run_clock clock = roast_run_get_clock(run);
-    /* Microseconds since 1970 that fit with room to spare. */
-    if (!clock.have || !(clock.end > clock.start) || !(fabs(clock.start) < 1e12) ||
-        !(fabs(clock.end) < 1e12))
+    if (!is_usable(&clock))
         return roast_error_set(err, ROAST_ENOTFOUND, where, -1,
                                "the start and the end of the run are not known");
     roast_budget *budget = roast_alloc_zero(sizeof *budget);
     if (budget == NULL)
         return roast_error_set(err, ROAST_ENOMEM, where, -1, "no memory for the budget");
     budget->wall = clock.end - clock.start;
-    *work = (roast_budget_work){.run = run,
-                                .budget = budget,
-                                .from = (int64_t)(clock.start * 1e6),
-                                .to = (int64_t)(clock.end * 1e6)};
+    *work = new_work(run, &clock);
+    work->budget = budget;
     roast_status status = begin(work);
     return status == ROAST_OK ? ROAST_OK : give_up(work, status, err);
 }

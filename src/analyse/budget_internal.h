@@ -85,6 +85,7 @@ typedef struct roast_budget_work {
     size_t workers_capacity;
     roast_budget_life *lives;
     size_t lives_capacity, life_count;
+    bool one_life; /* is enough: whether there is any is all that is asked */
     roast_budget_task *tasks;
     size_t tasks_capacity;
     uint64_t task_count;
@@ -107,6 +108,8 @@ typedef struct roast_budget_work {
 /* ---- budget_workers.c ---- */
 /* The lives of all workers within the run, grouped by worker. */
 roast_status roast_budget_find_workers(roast_budget_work *work);
+/* The lives alone, not in any order. */
+roast_status roast_budget_find_lives(roast_budget_work *work);
 /* ROAST_NONE: it is not in the series. */
 uint32_t roast_budget_worker_of(roast_budget_work *work, roast_str name);
 

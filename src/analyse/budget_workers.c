@@ -80,20 +80,24 @@ static roast_status take_event(roast_budget_work *work, const roast_worker_event
     return status;
 }
 
+static bool is_enough(const roast_budget_work *work) {
+    return work->one_life && work->life_count > 0;
+}
+
 static roast_status find_lives(roast_budget_work *work, const roast_series *series,
                                presence *workers) {
     uint32_t count = roast_series_worker_count(series);
     for (uint32_t i = 0; i < count; i++)
         workers[i] = (presence){ROAST_NO_TIME, 0, false};
     /* A join without the threads: the samples have them. */
-    for (uint64_t i = 0; i < roast_series_event_count(series); i++) {
+    for (uint64_t i = 0; i < roast_series_event_count(series) && !is_enough(work); i++) {
         roast_worker_event event = roast_series_event_at(series, i);
         presence *worker = &workers[event.worker];
         if (event.threads == 0 && worker->threads == 0)
             worker->threads = look_at_samples(series, event.worker).threads;
         ROAST_TRY(take_event(work, &event, worker));
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && !is_enough(work); i++) {
         if (workers[i].since != ROAST_NO_TIME) {
             ROAST_TRY(add_life(work, i, workers[i].since, work->to, workers[i].threads));
         } else if (!workers[i].told) {
@@ -127,6 +131,17 @@ static roast_status name_workers(roast_budget_work *work, const roast_series *se
     return ROAST_OK;
 }
 
+roast_status roast_budget_find_lives(roast_budget_work *work) {
+    const roast_series *series = roast_run_series_view(work->run);
+    size_t count = roast_series_worker_count(series);
+    presence *there = roast_alloc((count + 1) * sizeof *there);
+    if (there == NULL)
+        return ROAST_ENOMEM;
+    roast_status status = find_lives(work, series, there);
+    roast_free(there);
+    return status;
+}
+
 roast_status roast_budget_find_workers(roast_budget_work *work) {
     const roast_series *series = roast_run_series_view(work->run);
     uint32_t count = roast_series_worker_count(series);
@@ -135,13 +150,7 @@ roast_status roast_budget_find_workers(roast_budget_work *work) {
                                   (size_t)count + 1));
     work->workers = workers;
     ROAST_TRY(name_workers(work, series));
-    presence *there = roast_alloc(((size_t)count + 1) * sizeof *there);
-    if (there == NULL)
-        return ROAST_ENOMEM;
-    roast_status status = find_lives(work, series, there);
-    roast_free(there);
-    if (status != ROAST_OK)
-        return status;
+    ROAST_TRY(roast_budget_find_lives(work));
     if (work->life_count > 0)
         qsort(work->lives, work->life_count, sizeof *work->lives, by_worker_and_time);
     for (size_t i = 0; i < work->life_count; i++) {

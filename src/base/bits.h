@@ -96,8 +96,12 @@ static inline uint64_t roast_get_bit_number(roast_bit_reader *reader, unsigned u
     uint64_t word = roast_peek_bits(reader);
     unsigned more = (unsigned)__builtin_ctzll(~word | UINT64_C(1) << 63);
     unsigned width = usual + more - (more > 0);
-    if (more + 1 + width > 57)
-        return roast_get_long_bit_number(reader, usual);
+    if (more + 1 + width > 57) {
+        roast_bit_reader copy = *reader; /* so that the reader itself can stay in registers */
+        uint64_t number = roast_get_long_bit_number(&copy, usual);
+        reader->at = copy.at;
+        return number;
+    }
     reader->at += more + 1 + width;
     return roast_low_bits(word >> (more + 1), width) | (uint64_t)(more > 0) << width;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { ROAST_VARINT_MAX = 10 }; /* bytes of the longest one */
 
@@ -44,6 +45,27 @@ static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint
         return true;
     }
     return roast_get_long_varint(at, end, value);
+}
+
+/* The same without a branch on the length, for numbers whose lengths no branch predictor can learn. */
+static inline bool roast_get_any_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    uint64_t word, ends;
+    if (end - *at < (ptrdiff_t)sizeof word)
+        return roast_get_varint(at, end, value);
+    memcpy(&word, *at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    ends = ~word & UINT64_C(0x8080808080808080); /* the high bit of each byte that ends a number */
+    if (ends == 0)
+        return roast_get_long_varint(at, end, value);
+    *at += __builtin_ctzll(ends) / 8 + 1;
+    word &= (ends ^ (ends - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    /* Sevens of bits become fourteens, twenty-eights and all of them. */
+    word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+    word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+    *value = (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+    return true;
 }
 
 static inline bool roast_get_zigzag(const uint8_t **at, const uint8_t *end, int64_t *value) {

@@ -2,6 +2,7 @@
 #ifndef ROAST_METRICS_FORMULAS_H
 #define ROAST_METRICS_FORMULAS_H
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -120,6 +121,18 @@ static inline void roast_stats_add_often(roast_stats *stats, double value, uint6
     roast_stats_merge(stats, &all);
 }
 
+/* roast_time_average_add, for those who call it for every sample. */
+static inline void roast_average_add(roast_time_average *average, double time, double value) {
+    if (average->count == 0)
+        average->first = average->last = time;
+    if (time > average->last) {
+        average->integral += (average->last_value + value) / 2 * (time - average->last);
+        average->last = time;
+    }
+    average->last_value = value;
+    average->count++;
+}
+
 /* How one worker fared, sample by sample; health.c. */
 typedef struct roast_health {
     double peak_memory, limit, peak_percent, peak_spilled; /* NaN: not known */
@@ -127,8 +140,29 @@ typedef struct roast_health {
     uint64_t samples;
 } roast_health;
 void roast_health_begin(roast_health *figures);
-/* So many samples with these values. */
-void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS], uint64_t samples);
+/* The number where one of the two is none. As fmax, which is a call for each of them. */
+static inline double roast_larger(double a, double b) {
+    return b > a || isnan(a) ? b : a;
+}
+
+/* So many samples with these values. Here, as it is done for every sample. */
+static inline void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS],
+                                    uint64_t samples) {
+    double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
+    double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu];
+    figures->samples += samples;
+    figures->peak_memory = roast_larger(figures->peak_memory, memory);
+    figures->peak_spilled = roast_larger(figures->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
+    if (limit > 0) {
+        figures->limit = roast_larger(figures->limit, limit);
+        figures->peak_percent = roast_larger(figures->peak_percent, memory / limit * 100);
+    }
+    if (threads > 0) {
+        roast_stats_add_often(&figures->threads, threads, samples);
+        if (!isnan(cpu))
+            roast_stats_add_often(&figures->cpu, cpu / threads, samples);
+    }
+}
 roast_worker_row roast_health_row(const roast_health *figures);
 /* Names the rows, which are the metrics' own and one a worker, and puts in what follows from them. */
 roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,

@@ -4,31 +4,9 @@
 
 #include "metrics/formulas.h"
 
-/* The number where one of the two is none. As fmax, which is a call for each of them. */
-static inline double larger(double a, double b) {
-    return b > a || isnan(a) ? b : a;
-}
-
 void roast_health_begin(roast_health *figures) {
     *figures =
         (roast_health){.peak_memory = NAN, .limit = NAN, .peak_percent = NAN, .peak_spilled = NAN};
-}
-
-void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS], uint64_t samples) {
-    double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
-    double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu];
-    figures->samples += samples;
-    figures->peak_memory = larger(figures->peak_memory, memory);
-    figures->peak_spilled = larger(figures->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
-    if (limit > 0) {
-        figures->limit = larger(figures->limit, limit);
-        figures->peak_percent = larger(figures->peak_percent, memory / limit * 100);
-    }
-    if (threads > 0) {
-        roast_stats_add_often(&figures->threads, threads, samples);
-        if (!isnan(cpu))
-            roast_stats_add_often(&figures->cpu, cpu / threads, samples);
-    }
 }
 
 static roast_value real_or_none(double value) {

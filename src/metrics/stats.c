@@ -1,4 +1,4 @@
-#include "roast/metrics.h"
+#include "metrics/formulas.h"
 
 #include <math.h>
 
@@ -69,14 +69,7 @@ bool roast_line_correlation(const roast_line *line, double *r) {
 /* ---- mean over time ---- */
 
 void roast_time_average_add(roast_time_average *average, double time, double value) {
-    if (average->count == 0)
-        average->first = average->last = time;
-    if (time > average->last) {
-        average->integral += (average->last_value + value) / 2 * (time - average->last);
-        average->last = time;
-    }
-    average->last_value = value;
-    average->count++;
+    roast_average_add(average, time, value);
 }
 
 double roast_time_average_get(const roast_time_average *average) {

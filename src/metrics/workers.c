@@ -21,9 +21,9 @@ static void add_value(figure *all, double from, double to, double value) {
     if (!all->seen || value > all->max)
         all->max = value;
     all->seen = true;
-    roast_time_average_add(&all->over_time, from, value);
+    roast_average_add(&all->over_time, from, value);
     if (to > from)
-        roast_time_average_add(&all->over_time, to, value);
+        roast_average_add(&all->over_time, to, value);
 }
 
 static void end_worker(figure *all) {
@@ -92,19 +92,24 @@ static void add_stretch(worker_figures *figures, roast_stats *cores, roast_healt
         roast_stats_add_often(cores, threads, s->samples);
 }
 
+enum {
+    LOOKED_AT = 1 << ROAST_COLUMN_memory | 1 << ROAST_COLUMN_memory_limit |
+                1 << ROAST_COLUMN_cores | 1 << ROAST_COLUMN_cpu | 1 << ROAST_COLUMN_spilled_bytes
+};
+
 /* One walk over the worker's samples for all that is told of it. */
 static roast_worker_row add_worker(worker_figures *figures, const roast_series *series,
                                    uint32_t worker) {
     roast_utc start = roast_series_tick_time(series, 0);
     roast_series_cursor cursor;
-    roast_sample sample;
+    roast_utc when;
     roast_stats cores = {0};
     roast_health health;
     roast_health_begin(&health);
-    roast_series_cursor_init(&cursor, series, worker);
-    while (roast_series_cursor_next(&cursor, &sample)) {
-        stretch same = {.from = seconds_since(start, sample.when), .value = sample.value};
-        roast_utc last = sample.when;
+    roast_series_cursor_init_for(&cursor, series, worker, LOOKED_AT);
+    while (roast_series_cursor_step(&cursor, &when)) {
+        stretch same = {.from = seconds_since(start, when), .value = cursor.value};
+        roast_utc last = when;
         same.samples = 1 + roast_series_cursor_skip_same(&cursor, &last);
         same.to = seconds_since(start, last);
         add_stretch(figures, &cores, &health, &same);

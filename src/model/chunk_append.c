@@ -133,23 +133,46 @@ static roast_status add_context(roast_chunklog *log, const roast_context *contex
     return roast_entry_end(log, ROAST_ENTRY_CONTEXT, at, ref);
 }
 
+/* Whether a reference is remembered, which is then *ref. */
+static bool recall(const uint32_t *remembered, uint32_t *ref) {
+    if (remembered == NULL || *remembered == 0)
+        return false;
+    *ref = *remembered;
+    return true;
+}
+
+static void remember(uint32_t *remembered, uint32_t ref) {
+    if (remembered != NULL)
+        *remembered = ref;
+}
+
 /* What chunks share most comes first: so a merge finds it where it looks first. */
-static roast_status add_entries(roast_chunklog *log, const roast_chunk *chunk, new_row *row) {
+static roast_status add_entries(roast_chunklog *log, const roast_chunk *chunk,
+                                const roast_append_refs *refs, new_row *row) {
     roast_context *context = &row->context;
+    uint32_t *file = &row->ref[ROAST_REF_FILE], *origin = &row->ref[ROAST_REF_ORIGIN];
     context->flags = (row->hash != NULL ? ROAST_ROW_TASK_HASH : 0) |
                      (chunk->error_type.data != NULL ? ROAST_ROW_ERROR : 0) |
                      (chunk->n_customs > 0 ? ROAST_ROW_CUSTOMS : 0);
-    if (chunk->has_branches)
+    if (chunk->has_branches && !recall(refs->branches, &context->branches)) {
         ROAST_TRY(add_set(log, chunk->branches, sizeof *chunk->branches, chunk->n_branches,
                           &context->branches));
+        remember(refs->branches, context->branches);
+    }
     if (chunk->has_reads)
         ROAST_TRY(
             add_set(log, chunk->reads, sizeof *chunk->reads, chunk->n_reads, &context->reads));
     ROAST_TRY(add_layout(log, chunk, &context->layout));
     ROAST_TRY(add_context(log, context, &row->ref[ROAST_REF_CONTEXT]));
-    ROAST_TRY(roast_entry_file(log, chunk->file, chunk->uuid, chunk->treename,
-                               &row->ref[ROAST_REF_FILE]));
-    return add_origin(log, chunk, &row->ref[ROAST_REF_ORIGIN]);
+    if (!recall(refs->file, file)) {
+        ROAST_TRY(roast_entry_file(log, chunk->file, chunk->uuid, chunk->treename, file));
+        remember(refs->file, *file);
+    }
+    if (!recall(refs->origin, origin)) {
+        ROAST_TRY(add_origin(log, chunk, origin));
+        remember(refs->origin, *origin);
+    }
+    return ROAST_OK;
 }
 
 /* ---- the row ---- */
@@ -302,6 +325,11 @@ static roast_status check_chunk(const roast_chunk *chunk, roast_error *err) {
 
 roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk,
                                    roast_error *err) {
+    return roast_chunklog_append_by(log, chunk, &(roast_append_refs){NULL, NULL, NULL}, err);
+}
+
+roast_status roast_chunklog_append_by(roast_chunklog *log, const roast_chunk *chunk,
+                                      const roast_append_refs *refs, roast_error *err) {
     ROAST_TRY(check_chunk(chunk, err));
     uint32_t entries = log->entries.count;
     new_row row = {
@@ -314,7 +342,7 @@ roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk
         row.hash = split;
     roast_status status = roast_chunklog_loosen(log);
     if (status == ROAST_OK)
-        status = add_entries(log, chunk, &row);
+        status = add_entries(log, chunk, refs, &row);
     if (status == ROAST_OK)
         status = roast_row_reserve(log, row_bound(chunk));
     if (status != ROAST_OK) {

@@ -149,17 +149,21 @@ void roast_fields_put(roast_bit_writer *bits, const roast_chunk *chunk,
 }
 
 void roast_fields_get(roast_bit_reader *bits, const roast_context *context, roast_chunk *out) {
+    /* Where they are known to be nobody else's: a field that is written could be one of them. */
+    const uint64_t have = context->have, present = context->present, rests = context->rests;
+    roast_bit_reader own = *bits;
     uint64_t units, rest;
 #define X(name, packing, near)                                                                     \
-    if (context->have & ROAST_CHUNK_HAS(name)) {                                                   \
+    if (have & ROAST_CHUNK_HAS(name)) {                                                            \
         units = rest = 0;                                                                          \
-        if (context->present & ROAST_CHUNK_HAS(name))                                              \
-            units = roast_get_bit_number(bits, USUAL_##name);                                      \
-        if (REST_##packing && (context->rests & ROAST_CHUNK_HAS(name)))                            \
-            rest = roast_get_bit_number(bits, USUAL_REST_##packing);                               \
+        if (present & ROAST_CHUNK_HAS(name))                                                       \
+            units = roast_get_bit_number(&own, USUAL_##name);                                      \
+        if (REST_##packing && (rests & ROAST_CHUNK_HAS(name)))                                     \
+            rest = roast_get_bit_number(&own, USUAL_REST_##packing);                               \
         out->name = (int64_t)(from_units(units, UNIT_##packing(out), SIGNED_##packing) + rest +    \
                               BASE_##packing(out, near));                                          \
     }
     ROAST_CHUNK_FIELDS(X)
 #undef X
+    *bits = own;
 }

@@ -234,6 +234,17 @@ int64_t roast_section_expected(const roast_tail_cursor *before, int32_t parent);
 /* Moves on behind a section. */
 void roast_section_passed(roast_tail_cursor *cursor, const roast_section *section);
 
+/* ---- appending (chunk_append.c) ---- */
+/* For those who know by other means that chunks have the same set of branches, file or origin: where the
+ * reference to it in this log is remembered. 0 there: not known yet; NULL: not remembered. */
+typedef struct roast_append_refs {
+    uint32_t *branches, *file, *origin;
+} roast_append_refs;
+/* roast_chunklog_append that neither packs nor looks up what it has a reference to. After a failure all that
+ * is remembered is void. */
+roast_status roast_chunklog_append_by(roast_chunklog *log, const roast_chunk *chunk,
+                                      const roast_append_refs *refs, roast_error *err);
+
 /* ---- the log (chunklog.c) ---- */
 /* Makes a decoded log one that can grow. To be called before anything is added to it. */
 roast_status roast_chunklog_loosen(roast_chunklog *log);

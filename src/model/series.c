@@ -212,7 +212,37 @@ roast_worker_event roast_series_event_at(const roast_series *series, uint64_t in
 
 void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
                               uint32_t worker) {
-    *cursor = (roast_series_cursor){.series = series, .worker = worker, .offset = CURSOR_AT_START};
+    roast_series_cursor_init_for(cursor, series, worker, ROAST_SERIES_ALL);
+}
+
+void roast_series_cursor_init_for(roast_series_cursor *cursor, const roast_series *series,
+                                  uint32_t worker, uint32_t wanted) {
+    *cursor = (roast_series_cursor){.series = series,
+                                    .worker = worker,
+                                    .wanted = wanted & ROAST_SERIES_ALL,
+                                    .offset = CURSOR_AT_START};
+    for (unsigned column = 0; column < ROAST_COLUMNS; column++)
+        if ((cursor->wanted >> column & 1) == 0)
+            cursor->value[column] = NAN;
+}
+
+/* Whether the row that begins these bytes ends among them: as many bytes that end a number as it has
+ * numbers. To copy the longest row there could be takes longer. */
+static bool holds_row(const uint8_t *data, size_t len) {
+    if (len < 2)
+        return false;
+    uint32_t mask = (uint32_t)data[0] | (uint32_t)data[1] << 8;
+    uint64_t wanted = (uint64_t)__builtin_popcount(mask);
+    wanted += mask >> ROAST_COLUMN_memory & 1; /* may have two */
+    size_t at = 2;
+    for (uint64_t word; wanted > 0 && len - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, data + at, sizeof word);
+        uint64_t ends = (~word >> 7 & UINT64_C(0x0101010101010101)) * UINT64_C(0x0101010101010101);
+        wanted -= ends >> 56 < wanted ? ends >> 56 : wanted;
+    }
+    for (; wanted > 0 && at < len; at++)
+        wanted -= data[at] < 0x80;
+    return wanted == 0;
 }
 
 /* The bytes of the row at `position`, and perhaps more behind it; copied together where the row may
@@ -222,7 +252,7 @@ static const uint8_t *row_bytes(const roast_series *series, const roast_stream *
                                 size_t *len) {
     const uint8_t *data = NULL;
     *len = roast_stream_piece(&series->pool, rows, position, &data);
-    if (*len >= ROAST_SERIES_ROW_MAX)
+    if (*len >= ROAST_SERIES_ROW_MAX || holds_row(data, *len))
         return data;
     memcpy(scratch, data, *len);
     position = roast_stream_advance(&series->pool, position, *len);
@@ -261,7 +291,7 @@ static bool read_row(roast_series_cursor *cursor, const roast_series *series,
     if (changed & ROAST_SERIES_MISSING)
         changed = ROAST_SERIES_ALL;
     cursor->offset = roast_stream_advance(&series->pool, cursor->offset, (size_t)(at - start));
-    for (changed &= ROAST_SERIES_ALL; changed != 0; changed &= changed - 1) {
+    for (changed &= cursor->wanted; changed != 0; changed &= changed - 1) {
         unsigned column = (unsigned)__builtin_ctz(changed);
         double value = (double)row->steps[column], steps_per_unit = columns[column].steps_per_unit;
         if (steps_per_unit != 1) /* a division takes as long as all the rest */
@@ -271,7 +301,7 @@ static bool read_row(roast_series_cursor *cursor, const roast_series *series,
     return true;
 }
 
-bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
+bool roast_series_cursor_step(roast_series_cursor *cursor, roast_utc *when) {
     const roast_series *series = cursor->series;
     if (cursor->worker >= series->names.count)
         return false;
@@ -282,8 +312,14 @@ bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
         cursor->offset = roast_stream_begin(rows);
     if (!pass_same(cursor, series, rows) && !read_row(cursor, series, rows))
         return false;
+    *when = (roast_utc){series->ticks[cursor->row.tick - 1].when};
+    return true;
+}
+
+bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
+    if (!roast_series_cursor_step(cursor, &out->when))
+        return false;
     out->worker = cursor->worker;
-    out->when = (roast_utc){series->ticks[cursor->row.tick - 1].when};
     memcpy(out->value, cursor->value, sizeof out->value);
     return true;
 }
@@ -294,8 +330,22 @@ uint64_t roast_series_cursor_skip_same(roast_series_cursor *cursor, roast_utc *l
     if (cursor->worker >= series->names.count || cursor->offset == CURSOR_AT_START)
         return 0;
     const roast_stream *rows = &series->workers[cursor->worker].rows;
-    while (cursor->offset != rows->end && pass_same(cursor, series, rows))
-        count++;
+    /* A block at a time: within one nothing but the bytes themselves has to be looked at. */
+    for (bool whole = true; whole && cursor->offset != rows->end;) {
+        const uint8_t *row = NULL;
+        size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row), passed = 0;
+        uint64_t left = series->tick_count - cursor->row.tick;
+        while (len - passed >= 2 && row[passed] == 0 && row[passed + 1] == 0 && left > 0) {
+            passed += 2;
+            left--;
+        }
+        whole = passed > 0 && passed == len;
+        if (passed == 0)
+            break;
+        cursor->offset = roast_stream_advance(&series->pool, cursor->offset, passed);
+        cursor->row.tick += passed / 2;
+        count += passed / 2;
+    }
     if (count > 0)
         *last = (roast_utc){series->ticks[cursor->row.tick - 1].when};
     return count;

@@ -59,6 +59,9 @@ struct roast_series {
     roast_block_pool pool;
 };
 
+/* The last row of a worker once more in each of the `count` ticks behind it. ROAST_EINVAL where it has none,
+ * or there are not so many ticks. After ROAST_ENOMEM some of them are there. */
+roast_status roast_series_repeat(roast_series *series, uint32_t worker, uint64_t count);
 /* A row of a worker in a tick that is there, behind its rows of earlier ticks: for those who have the
  * rows of a worker together. Only `columns` differ from the row before; of a worker's first row all are
  * looked at. ROAST_EINVAL where there is no such place. */

@@ -40,7 +40,7 @@ static inline bool get_difference(const uint8_t **at, const uint8_t *end, unsign
                                   int64_t *difference) {
     if (column == ROAST_COLUMN_memory) {
         uint64_t pages;
-        if (!roast_get_varint(at, end, &pages))
+        if (!roast_get_any_varint(at, end, &pages))
             return false;
         if (pages % 2 == 0) {
             *difference = (int64_t)((uint64_t)roast_unzigzag(pages / 2) * PAGE);
@@ -49,7 +49,11 @@ static inline bool get_difference(const uint8_t **at, const uint8_t *end, unsign
         if (pages != NOT_IN_PAGES)
             return false;
     }
-    return roast_get_zigzag(at, end, difference);
+    uint64_t raw;
+    if (!roast_get_any_varint(at, end, &raw))
+        return false;
+    *difference = roast_unzigzag(raw);
+    return true;
 }
 
 /* Writes the row whose values of the columns in `mask` differ from those before it, and moves the
@@ -67,9 +71,10 @@ static inline size_t put_row(roast_series_state *state, uint64_t tick, uint32_t 
         mask |= ROAST_SERIES_MISSING;
         at = roast_put_varint(at, missing);
     }
-    for (unsigned column = 0; column < ROAST_COLUMNS; column++)
-        if (changed >> column & 1)
-            at = put_difference(at, column, (int64_t)difference[column]);
+    for (; changed != 0; changed &= changed - 1) {
+        unsigned column = (unsigned)__builtin_ctz(changed);
+        at = put_difference(at, column, (int64_t)difference[column]);
+    }
     out[0] = (uint8_t)mask;
     out[1] = (uint8_t)(mask >> 8);
     state->tick = tick + 1;

@@ -22,10 +22,6 @@ size_t roast_block_pool_memory(const roast_block_pool *pool) {
            pool->slab_capacity * sizeof *pool->slabs;
 }
 
-static roast_block *block_at(const roast_block_pool *pool, uint64_t block) {
-    return &pool->slabs[block / ROAST_SLAB_BLOCKS][block % ROAST_SLAB_BLOCKS];
-}
-
 static roast_status add_block(roast_block_pool *pool, uint32_t *block) {
     if (pool->block_count == UINT32_MAX)
         return ROAST_ELIMIT;
@@ -51,13 +47,13 @@ roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, c
     if (here < len)
         ROAST_TRY(add_block(pool, &added));
     if (here > 0)
-        memcpy(block_at(pool, last)->bytes + used, data, here);
+        memcpy(roast_block_at(pool, last)->bytes + used, data, here);
     if (here < len) {
-        memcpy(block_at(pool, added)->bytes, (const uint8_t *)data + here, len - here);
+        memcpy(roast_block_at(pool, added)->bytes, (const uint8_t *)data + here, len - here);
         if (stream->length == 0)
             stream->first = added;
         else
-            block_at(pool, last)->next = added;
+            roast_block_at(pool, last)->next = added;
         last = added;
         used = 0;
         here = len - here;
@@ -69,33 +65,7 @@ roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, c
 
 void roast_stream_expect(const roast_block_pool *pool, const roast_stream *stream) {
     if (stream->length > 0)
-        __builtin_prefetch((const char *)block_at(pool, stream->end / ROAST_BLOCK_SIZE) +
+        __builtin_prefetch((const char *)roast_block_at(pool, stream->end / ROAST_BLOCK_SIZE) +
                                stream->end % ROAST_BLOCK_SIZE,
                            1);
-}
-
-uint64_t roast_stream_begin(const roast_stream *stream) {
-    return (uint64_t)stream->first * ROAST_BLOCK_SIZE;
-}
-
-size_t roast_stream_piece(const roast_block_pool *pool, const roast_stream *stream,
-                          uint64_t position, const uint8_t **data) {
-    if (stream->length == 0 || position == stream->end)
-        return 0;
-    if (position % ROAST_BLOCK_SIZE == ROAST_BLOCK_BYTES)
-        position = (uint64_t)block_at(pool, position / ROAST_BLOCK_SIZE)->next * ROAST_BLOCK_SIZE;
-    uint64_t block = position / ROAST_BLOCK_SIZE;
-    size_t from = position % ROAST_BLOCK_SIZE, to = ROAST_BLOCK_BYTES;
-    if (block == stream->end / ROAST_BLOCK_SIZE)
-        to = stream->end % ROAST_BLOCK_SIZE;
-    *data = block_at(pool, block)->bytes + from;
-    return to - from;
-}
-
-uint64_t roast_stream_advance(const roast_block_pool *pool, uint64_t position, size_t len) {
-    size_t used = position % ROAST_BLOCK_SIZE;
-    if (used + len <= ROAST_BLOCK_BYTES)
-        return position + len;
-    uint64_t next = block_at(pool, position / ROAST_BLOCK_SIZE)->next;
-    return next * ROAST_BLOCK_SIZE + (used + len - ROAST_BLOCK_BYTES);
 }

@@ -42,12 +42,42 @@ roast_status roast_stream_append(roast_block_pool *pool, roast_stream *stream, c
                                  size_t len);
 /* A hint that it is appended to soon: its end is fetched. */
 void roast_stream_expect(const roast_block_pool *pool, const roast_stream *stream);
+
+/* ---- reading: here, as it is done for every sample ---- */
+
+static inline roast_block *roast_block_at(const roast_block_pool *pool, uint64_t block) {
+    return &pool->slabs[block / ROAST_SLAB_BLOCKS][block % ROAST_SLAB_BLOCKS];
+}
+
 /* The position of the first byte; the stream must not be empty. */
-uint64_t roast_stream_begin(const roast_stream *stream);
+static inline uint64_t roast_stream_begin(const roast_stream *stream) {
+    return (uint64_t)stream->first * ROAST_BLOCK_SIZE;
+}
+
 /* The bytes that lie in one piece at `position`; 0 only at the end of the stream. */
-size_t roast_stream_piece(const roast_block_pool *pool, const roast_stream *stream,
-                          uint64_t position, const uint8_t **data);
+static inline size_t roast_stream_piece(const roast_block_pool *pool, const roast_stream *stream,
+                                        uint64_t position, const uint8_t **data) {
+    if (stream->length == 0 || position == stream->end)
+        return 0;
+    if (position % ROAST_BLOCK_SIZE == ROAST_BLOCK_BYTES)
+        position =
+            (uint64_t)roast_block_at(pool, position / ROAST_BLOCK_SIZE)->next * ROAST_BLOCK_SIZE;
+    uint64_t block = position / ROAST_BLOCK_SIZE;
+    size_t from = position % ROAST_BLOCK_SIZE, to = ROAST_BLOCK_BYTES;
+    if (block == stream->end / ROAST_BLOCK_SIZE)
+        to = stream->end % ROAST_BLOCK_SIZE;
+    *data = roast_block_at(pool, block)->bytes + from;
+    return to - from;
+}
+
 /* The position `len` bytes on, len being at most ROAST_BLOCK_BYTES and within the stream. */
-uint64_t roast_stream_advance(const roast_block_pool *pool, uint64_t position, size_t len);
+static inline uint64_t roast_stream_advance(const roast_block_pool *pool, uint64_t position,
+                                            size_t len) {
+    size_t used = position % ROAST_BLOCK_SIZE;
+    if (used + len <= ROAST_BLOCK_BYTES)
+        return position + len;
+    uint64_t next = roast_block_at(pool, position / ROAST_BLOCK_SIZE)->next;
+    return next * ROAST_BLOCK_SIZE + (used + len - ROAST_BLOCK_BYTES);
+}
 
 #endif

@@ -22,7 +22,7 @@ static inline bool roast_cursor_number(const roast_cursor *cursor, uint64_t *out
         unsigned digit = (unsigned)(unsigned char)*at - '0';
         if (digit > 9)
             break;
-        if (value > (UINT64_MAX - digit) / 10)
+        if (value >= UINT64_MAX / 10 && (value > UINT64_MAX / 10 || digit > UINT64_MAX % 10))
             return false;
         value = value * 10 + digit;
     }

@@ -10,6 +10,8 @@ static roast_status attach(roast_probe *probe, roast_error *err) {
     probe->generation = roast_fork_generation();
     probe->owner = probe->tid == -1 ? roast_thread_serial() : 0;
     probe->groups_known = false;
+    probe->on_core = (roast_on_core){0};
+    probe->cpu_told_ns = 0;
     return roast_probe_attach(probe, err);
 }
 
@@ -70,7 +72,13 @@ void roast_probe_free(roast_probe *probe) {
 void roast_probe_read(roast_probe *probe, unsigned groups, roast_reading *out) {
     follow_fork(probe);
     *out = (roast_reading){0};
-    roast_probe_fill(probe, groups, out);
+    roast_probe_fill(probe, groups, ROAST_READING_AFTER, out);
+}
+
+void roast_probe_read_before(roast_probe *probe, unsigned groups, roast_reading *out) {
+    follow_fork(probe);
+    *out = (roast_reading){0};
+    roast_probe_fill(probe, groups, ROAST_READING_BEFORE, out);
 }
 
 bool roast_probe_rss(roast_probe *probe, uint64_t *rss_bytes) {
@@ -83,7 +91,7 @@ unsigned roast_probe_groups(roast_probe *probe) {
     if (probe->groups_known)
         return probe->groups;
     roast_reading reading = {0};
-    roast_probe_fill(probe, ROAST_READ_ALL, &reading);
+    roast_probe_fill(probe, ROAST_READ_ALL, ROAST_READING_AFTER, &reading);
     probe->groups = 0;
 #define X(field, group, unit, text)                                                                \
     if (reading.have & ROAST_HAVE(field))                                                          \

@@ -29,7 +29,9 @@ static void fill_thread(const roast_probe *probe, roast_reading *out) {
 #endif
 }
 
-void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
+void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading_end end,
+                      roast_reading *out) {
+    (void)end; /* nothing is read besides */
     bool thread = probe->tid == -1;
     unsigned of_process = groups & (thread ? ROAST_READ_PEAK : ROAST_READ_PEAK | ROAST_READ_USAGE);
     if (of_process != 0)

@@ -192,26 +192,100 @@ static void fill_io(roast_probe *probe, roast_reading *out) {
     out->read_chars -= out->read_chars >= bytes ? bytes : 0;
 }
 
-/* One call gives both groups: the kernel puts the process's peak into a thread's usage, too. */
-static void fill_live(const roast_probe *probe, unsigned groups, roast_reading *out) {
-    bool thread = probe->tid == -1;
-    /* getrusage knows only the thread that calls it. */
-    if (thread && probe->owner != roast_thread_serial())
-        groups &= ~(unsigned)ROAST_READ_USAGE;
-    if (groups & (ROAST_READ_USAGE | ROAST_READ_PEAK))
-        roast_rusage_fill(thread ? RUSAGE_THREAD : RUSAGE_SELF, groups, out);
+/* ---- the calling thread ----
+ *
+ * A thread that has not been taken off its core has waited for none, and its CPU time has gone
+ * with the clock. How often it was taken off is told by getrusage, which is called anyway: so what
+ * was read at the same count need not be read again. The count is always read before what is kept
+ * under it and after what is derived from it: a switch in between shows at the next look. */
+
+/* How far the CPU time is carried on. A core that serves interrupts or that the hypervisor takes
+ * away is not the thread's, and is not counted as a switch: for longer than this the kernel is
+ * asked. */
+enum { CARRY_NS = 100000 };
+
+static void fill_wait(roast_probe *probe, roast_reading *out) {
+    roast_on_core *on_core = &probe->on_core;
+    if (on_core->knows_wait) {
+        ROAST_READING_SET(out, runqueue_wait_ns, on_core->wait_ns);
+        return;
+    }
+    fill_schedstat(probe, out);
+    on_core->knows_wait = on_core->switches != 0 && (out->have & ROAST_HAVE(runqueue_wait_ns));
+    on_core->wait_ns = out->runqueue_wait_ns;
 }
 
-void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
-    unsigned of_stat = probe->delays ? groups & ROAST_READ_DELAY : 0;
-    unsigned usage = groups & (ROAST_READ_USAGE | ROAST_READ_PEAK);
-    if (usage != 0 && is_live(probe)) {
-        fill_live(probe, usage, out);
-    } else if (usage != 0) {
-        of_stat |= usage & ROAST_READ_USAGE;
-        if (probe->tid != 0 || (usage & ROAST_READ_PEAK))
-            fill_status(probe, usage, out);
+static bool read_cpu(roast_on_core *on_core, uint64_t *cpu_ns) {
+    if (!roast_rusage_clock(RUSAGE_THREAD, cpu_ns))
+        return false;
+    on_core->knows_cpu = on_core->switches != 0;
+    on_core->cpu_ns = *cpu_ns;
+    on_core->cpu_at_ns = on_core->knows_cpu ? roast_mono_now().ns : 0;
+    return true;
+}
+
+/* `now` was read before the count of switches. */
+static void fill_cpu(roast_probe *probe, roast_mono now, roast_reading *out) {
+    roast_on_core *on_core = &probe->on_core;
+    int64_t since = now.ns - on_core->cpu_at_ns;
+    uint64_t cpu_ns;
+    if (on_core->knows_cpu && since >= 0 && since <= CARRY_NS)
+        cpu_ns = on_core->cpu_ns + (uint64_t)since;
+    else if (!read_cpu(on_core, &cpu_ns))
+        return;
+    if (cpu_ns < probe->cpu_told_ns)
+        cpu_ns = probe->cpu_told_ns;
+    probe->cpu_told_ns = cpu_ns;
+    roast_rusage_part(cpu_ns, out);
+}
+
+/* One call gives PEAK as well: the kernel puts the process's into a thread's usage, too. */
+static void fill_thread(roast_probe *probe, unsigned groups, roast_reading_end end,
+                        roast_reading *out) {
+    roast_mono now = roast_mono_now();
+    if (!roast_rusage_call(RUSAGE_THREAD, groups, out)) {
+        if (groups & ROAST_READ_SCHED)
+            fill_schedstat(probe, out);
+        return;
     }
+    /* A system that counts no switches (always 0) is asked each time. */
+    uint64_t switches = out->voluntary_switches + out->involuntary_switches;
+    if (switches == 0 || switches != probe->on_core.switches)
+        probe->on_core = (roast_on_core){.switches = switches};
+    if (end == ROAST_READING_AFTER)
+        fill_cpu(probe, now, out);
+    if (groups & ROAST_READ_SCHED)
+        fill_wait(probe, out);
+    if (end == ROAST_READING_BEFORE)
+        fill_cpu(probe, now, out);
+}
+
+/* Fills what needs no file, or only now and then; returns the groups that are left to read. */
+static unsigned fill_live(roast_probe *probe, unsigned groups, roast_reading_end end,
+                          roast_reading *out) {
+    const unsigned of_thread = ROAST_READ_USAGE | ROAST_READ_PEAK | ROAST_READ_SCHED;
+    const unsigned of_process = ROAST_READ_USAGE | ROAST_READ_PEAK;
+    if (probe->tid == 0) {
+        if (groups & of_process)
+            roast_rusage_fill(RUSAGE_SELF, groups & of_process, out);
+        return groups & ~of_process;
+    }
+    /* getrusage knows only the thread that calls it. */
+    if ((groups & ROAST_READ_USAGE) && probe->owner == roast_thread_serial()) {
+        fill_thread(probe, groups & of_thread, end, out);
+        return groups & ~of_thread;
+    }
+    if (groups & ROAST_READ_PEAK)
+        roast_rusage_fill(RUSAGE_THREAD, ROAST_READ_PEAK, out);
+    return groups & ~of_process;
+}
+
+static void fill_files(roast_probe *probe, unsigned groups, roast_reading *out) {
+    unsigned of_stat = groups & ROAST_READ_USAGE;
+    if (probe->delays)
+        of_stat |= groups & ROAST_READ_DELAY;
+    if ((groups & ROAST_READ_PEAK) || (of_stat & ROAST_READ_USAGE && probe->tid != 0))
+        fill_status(probe, groups, out);
     if (of_stat != 0)
         fill_stat(probe, of_stat, out);
     if (groups & ROAST_READ_STATM)
@@ -220,4 +294,17 @@ void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
         fill_schedstat(probe, out);
     if (groups & ROAST_READ_IO)
         fill_io(probe, out);
+}
+
+void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading_end end,
+                      roast_reading *out) {
+    if (!is_live(probe)) {
+        fill_files(probe, groups, out);
+        return;
+    }
+    const unsigned at_the_inside = ROAST_READ_USAGE | ROAST_READ_PEAK | ROAST_READ_SCHED;
+    if (end == ROAST_READING_BEFORE)
+        fill_files(probe, groups & ~at_the_inside, out);
+    unsigned left = fill_live(probe, groups, end, out);
+    fill_files(probe, end == ROAST_READING_BEFORE ? left & at_the_inside : left, out);
 }

@@ -96,21 +96,30 @@ void roast_procfs_status(roast_cursor text, bool thread, unsigned groups, roast_
     }
 }
 
+static const struct io_key {
+    const char *text;
+    size_t len, offset;
+    uint32_t have;
+} io_keys[] = {
+#define KEY(text, field)                                                                           \
+    { text, sizeof text - 1, offsetof(roast_reading, field), ROAST_HAVE(field) }
+    KEY("rchar:", read_chars),  KEY("wchar:", write_chars),     KEY("syscr:", read_calls),
+    KEY("syscw:", write_calls), KEY("read_bytes:", read_bytes), KEY("write_bytes:", write_bytes),
+#undef KEY
+};
+enum { IO_KEYS = sizeof io_keys / sizeof *io_keys };
+
+/* The lines come in the order of the table, so the next key mostly fits at once. */
 void roast_procfs_io(roast_cursor text, roast_reading *out) {
     roast_cursor line;
     uint64_t value;
-    while (roast_cursor_line(&text, &line)) {
-        if (LINE_VALUE(line, "rchar:", 1, &value))
-            ROAST_READING_SET(out, read_chars, value);
-        else if (LINE_VALUE(line, "wchar:", 1, &value))
-            ROAST_READING_SET(out, write_chars, value);
-        else if (LINE_VALUE(line, "syscr:", 1, &value))
-            ROAST_READING_SET(out, read_calls, value);
-        else if (LINE_VALUE(line, "syscw:", 1, &value))
-            ROAST_READING_SET(out, write_calls, value);
-        else if (LINE_VALUE(line, "read_bytes:", 1, &value))
-            ROAST_READING_SET(out, read_bytes, value);
-        else if (LINE_VALUE(line, "write_bytes:", 1, &value))
-            ROAST_READING_SET(out, write_bytes, value);
-    }
+    for (size_t next = 0; roast_cursor_line(&text, &line); next++)
+        for (size_t tried = 0; tried < IO_KEYS; tried++, next++) {
+            const struct io_key *key = &io_keys[next % IO_KEYS];
+            if (!line_value(line, key->text, key->len, 1, &value))
+                continue;
+            memcpy((char *)out + key->offset, &value, sizeof value);
+            out->have |= key->have;
+            break;
+        }
 }

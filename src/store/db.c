@@ -123,15 +123,17 @@ roast_status roast_db_number(const roast_db *db, const char *sql, int64_t *out, 
 /* ---- values ---- */
 
 bool roast_db_int(sqlite3_stmt *statement, int column, int64_t *out) {
-    if (sqlite3_column_type(statement, column) != SQLITE_INTEGER)
+    sqlite3_value *cell = sqlite3_column_value(statement, column);
+    if (sqlite3_value_type(cell) != SQLITE_INTEGER)
         return false;
-    *out = sqlite3_column_int64(statement, column);
+    *out = sqlite3_value_int64(cell);
     return true;
 }
 
 bool roast_db_int_or(sqlite3_stmt *statement, int column, int64_t absent, int64_t *out) {
-    int type = sqlite3_column_type(statement, column);
-    *out = type == SQLITE_NULL ? absent : sqlite3_column_int64(statement, column);
+    sqlite3_value *cell = sqlite3_column_value(statement, column);
+    int type = sqlite3_value_type(cell);
+    *out = type == SQLITE_NULL ? absent : sqlite3_value_int64(cell);
     return type == SQLITE_NULL || type == SQLITE_INTEGER;
 }
 

@@ -7,6 +7,7 @@ void roast_dictionary_reset(roast_dictionary *dictionary) {
     roast_free(dictionary->processes);
     roast_free(dictionary->files);
     roast_free(dictionary->set_at);
+    roast_free(dictionary->set_refs);
     roast_free(dictionary->set_items);
     roast_free(dictionary->layout_at);
     roast_free(dictionary->layout_items);
@@ -111,7 +112,7 @@ static roast_status take_text(loader *l, sqlite3_stmt *row, uint32_t index) {
 }
 
 static roast_status take_process(loader *l, sqlite3_stmt *row, uint32_t index) {
-    struct roast_process process;
+    struct roast_process process = {.ref = 0};
     int64_t token;
     if (!roast_db_int(row, 1, &token) || !roast_db_int(row, 2, &process.pid) || process.pid < 0 ||
         !roast_dictionary_text(l->to, row, 3, &process.host) ||
@@ -125,7 +126,7 @@ static roast_status take_process(loader *l, sqlite3_stmt *row, uint32_t index) {
 }
 
 static roast_status take_file(loader *l, sqlite3_stmt *row, uint32_t index) {
-    struct roast_file_id file;
+    struct roast_file_id file = {.ref = 0};
     if (!roast_dictionary_text(l->to, row, 1, &file.name) ||
         !roast_dictionary_text(l->to, row, 2, &file.uuid) ||
         !roast_dictionary_text(l->to, row, 3, &file.treename))
@@ -153,6 +154,8 @@ static roast_status take_count(sqlite3_stmt *row, uint32_t index, int64_t limit,
 
 static roast_status take_set(loader *l, sqlite3_stmt *row, uint32_t index) {
     ROAST_TRY(take_count(row, index, ROAST_MAX_BRANCHES, &l->to->set_at, &l->to->set_capacity));
+    GROW(l->to->set_refs, l->to->set_refs_capacity, (size_t)index + 1);
+    l->to->set_refs[index] = 0;
     l->to->n_sets = index + 1;
     return ROAST_OK;
 }

@@ -1,6 +1,8 @@
 /* Attempts and the worker series, piece by piece, and the whole run. */
 #include "store/reader.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 /* ---- attempts ---- */
@@ -131,7 +133,7 @@ static roast_status load_attempts(roast_store *store, roast_run *run, roast_erro
 /* ---- the worker series ---- */
 
 typedef struct piece {
-    int64_t first_tick, ticks, samples;
+    int64_t row, first_tick, ticks, samples;
     roast_str bytes;
 } piece;
 
@@ -152,6 +154,7 @@ static roast_status next_piece(roast_store *store, piece *out, bool *there, roas
     ROAST_TRY(roast_db_step(&store->db, store->pieces, there, err));
     if (*there && !get_piece(store, store->pieces, out))
         return roast_db_damaged(&store->db, "series", store->next_piece, err);
+    out->row = store->next_piece;
     store->next_piece += *there;
     return ROAST_OK;
 }
@@ -178,13 +181,13 @@ static roast_status add_ticks(roast_store *store, roast_series *series, int64_t 
     return ROAST_OK;
 }
 
-/* `first` is the tick of the run that is the first one of the series. */
-static roast_status take_piece(roast_store *store, const piece *from, roast_series *series,
-                               int64_t first, roast_error *err) {
+/* Puts the samples of a piece into the series, which has its ticks. `first` is the tick of the run that is
+ * the first one of the series. */
+static roast_status unpack(roast_pack *pack, const piece *from, roast_series *series, int64_t first,
+                           roast_error *err) {
     uint64_t samples;
     roast_status status;
-    ROAST_TRY(add_ticks(store, series, from->first_tick + from->ticks, err));
-    const char *fault = roast_unpack_piece(&store->pack, from->bytes.data, from->bytes.len, series,
+    const char *fault = roast_unpack_piece(pack, from->bytes.data, from->bytes.len, series,
                                            (uint64_t)(from->first_tick - first),
                                            (uint32_t)from->ticks, &samples, &status);
     if (fault == NULL && samples != (uint64_t)from->samples) {
@@ -193,11 +196,17 @@ static roast_status take_piece(roast_store *store, const piece *from, roast_seri
     }
     if (fault == NULL)
         return ROAST_OK;
-    return roast_error_set(err, status, "run.sqlite", store->next_piece - 1,
+    return roast_error_set(err, status, "run.sqlite", from->row,
                            status == ROAST_ECORRUPT
                                ? "run.sqlite is damaged: row %lld of series: %s"
                                : "run.sqlite, row %lld of series: %s",
-                           (long long)store->next_piece - 1, fault);
+                           (long long)from->row, fault);
+}
+
+static roast_status take_piece(roast_store *store, const piece *from, roast_series *series,
+                               int64_t first, roast_error *err) {
+    ROAST_TRY(add_ticks(store, series, from->first_tick + from->ticks, err));
+    return unpack(&store->pack, from, series, first, err);
 }
 
 void roast_store_rewind_series(roast_store *store) {
@@ -274,7 +283,7 @@ static roast_status fill_chunks(roast_store *store, roast_chunklog *log, roast_e
         ROAST_TRY(roast_store_next_chunk(store, &chunk, &there, err));
         if (!there)
             break;
-        ROAST_TRY(roast_chunklog_append(log, &chunk, err));
+        ROAST_TRY(roast_chunklog_append_by(log, &chunk, &store->tails.refs, err));
     }
     for (;;) {
         ROAST_TRY(roast_store_next_file(store, &file, &there, err));
@@ -284,13 +293,118 @@ static roast_status fill_chunks(roast_store *store, roast_chunklog *log, roast_e
     }
 }
 
+static roast_status load_chunks_and_series(roast_store *store, roast_series **out,
+                                           roast_error *err) {
+    ROAST_TRY(fill_chunks(store, roast_run_chunks(store->head), err));
+    return roast_store_series(store, out, err);
+}
+
+/* ---- a large run: its series is unpacked beside the chunks ---- */
+
+enum { MANY_SAMPLES = 20000 }; /* a millisecond; to begin a thread takes a tenth of it */
+
+/* All pieces, whose bytes are our own, and what became of them. While the thread goes on, the series and
+ * the pack of the store are its own. */
+typedef struct unpacking {
+    roast_pack *pack;
+    roast_series *series;
+    piece *pieces;
+    size_t capacity, count;
+    roast_status status;
+    roast_error err;
+} unpacking;
+
+static roast_status keep_piece(unpacking *all, const piece *one, roast_error *err) {
+    void *pieces = all->pieces;
+    roast_status status =
+        roast_array_reserve(&pieces, &all->capacity, sizeof *all->pieces, all->count + 1);
+    all->pieces = pieces;
+    char *bytes = status == ROAST_OK ? roast_alloc(one->bytes.len) : NULL;
+    if (bytes == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, "run.sqlite", -1, "no memory for the series");
+    memcpy(bytes, one->bytes.data, one->bytes.len);
+    all->pieces[all->count] = *one;
+    all->pieces[all->count++].bytes.data = bytes;
+    return ROAST_OK;
+}
+
+/* All that has to be asked of SQLite, which only one thread may do. */
+static roast_status collect_pieces(roast_store *store, unpacking *all, roast_error *err) {
+    piece found;
+    bool there;
+    roast_store_rewind_series(store);
+    ROAST_TRY(roast_series_new(&all->series, err));
+    ROAST_TRY(roast_read_workers(store, all->series, err));
+    ROAST_TRY(roast_read_events(store, all->series, err));
+    for (;;) {
+        ROAST_TRY(next_piece(store, &found, &there, err));
+        if (!there)
+            return add_ticks(store, all->series, store->tick_count, err);
+        ROAST_TRY(add_ticks(store, all->series, found.first_tick + found.ticks, err));
+        ROAST_TRY(keep_piece(all, &found, err));
+    }
+}
+
+static void *unpack_all(void *context) {
+    unpacking *all = context;
+    for (size_t i = 0; all->status == ROAST_OK && i < all->count; i++)
+        all->status = unpack(all->pack, &all->pieces[i], all->series, 0, &all->err);
+    return NULL;
+}
+
+/* Signals are for the threads of the program. */
+static bool begin_thread(pthread_t *thread, unpacking *all) {
+    sigset_t every, before;
+    sigfillset(&every);
+    if (pthread_sigmask(SIG_SETMASK, &every, &before) != 0)
+        return false;
+    bool begun = pthread_create(thread, NULL, unpack_all, all) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return begun;
+}
+
+static void reset_unpacking(unpacking *all) {
+    for (size_t i = 0; i < all->count; i++)
+        roast_free((char *)all->pieces[i].bytes.data);
+    roast_free(all->pieces);
+    roast_series_free(all->series);
+}
+
+/* What is wrong with the chunks is told first, as it is where one comes after the other. */
+static roast_status load_beside(roast_store *store, roast_series **out, roast_error *err) {
+    unpacking all = {.pack = &store->pack};
+    pthread_t thread;
+    roast_error_reset(&all.err);
+    all.status = collect_pieces(store, &all, &all.err);
+    bool begun = begin_thread(&thread, &all);
+    roast_status status = fill_chunks(store, roast_run_chunks(store->head), err);
+    if (begun)
+        pthread_join(thread, NULL);
+    else if (status == ROAST_OK)
+        unpack_all(&all);
+    roast_store_rewind_series(store);
+    if (status == ROAST_OK) {
+        status = all.status;
+        if (status != ROAST_OK && err != NULL)
+            *err = all.err;
+    }
+    if (status == ROAST_OK) {
+        *out = all.series;
+        all.series = NULL;
+    }
+    reset_unpacking(&all);
+    return status;
+}
+
 /* The head becomes the run. */
 static roast_status load_rest(roast_store *store, roast_error *err) {
     roast_series *series;
     if (!roast_store_is_live(store))
         ROAST_TRY(roast_store_verify(store, err));
-    ROAST_TRY(fill_chunks(store, roast_run_chunks(store->head), err));
-    ROAST_TRY(roast_store_series(store, &series, err));
+    if (store->sample_count >= MANY_SAMPLES && store->chunk_count > 0)
+        ROAST_TRY(load_beside(store, &series, err));
+    else
+        ROAST_TRY(load_chunks_and_series(store, &series, err));
     roast_run_take_series(store->head, series);
     return load_attempts(store, store->head, err);
 }

@@ -33,13 +33,15 @@ static bool get_fields(sqlite3_stmt *row, roast_chunk *out) {
     return true;
 }
 
-static bool get_process(const roast_dictionary *dictionary, sqlite3_stmt *row, roast_chunk *out) {
+static bool get_process(roast_store *store, sqlite3_stmt *row, roast_chunk *out) {
+    const roast_dictionary *dictionary = &store->dictionary;
     int64_t id;
     if (!roast_db_int_or(row, COLUMN(process), 0, &id) || id < 0 || id > dictionary->n_processes)
         return false;
     if (id == 0)
         return true;
-    const struct roast_process *process = &dictionary->processes[id - 1];
+    struct roast_process *process = &dictionary->processes[id - 1];
+    store->tails.refs.origin = &process->ref;
     out->token = process->token;
     out->pid = process->pid;
     out->host = process->host;
@@ -47,13 +49,15 @@ static bool get_process(const roast_dictionary *dictionary, sqlite3_stmt *row, r
     return true;
 }
 
-static bool get_file(const roast_dictionary *dictionary, sqlite3_stmt *row, roast_chunk *out) {
+static bool get_file(roast_store *store, sqlite3_stmt *row, roast_chunk *out) {
+    const roast_dictionary *dictionary = &store->dictionary;
     int64_t id;
     if (!roast_db_int_or(row, COLUMN(file), 0, &id) || id < 0 || id > dictionary->n_files)
         return false;
     if (id == 0)
         return true;
-    const struct roast_file_id *file = &dictionary->files[id - 1];
+    struct roast_file_id *file = &dictionary->files[id - 1];
+    store->tails.refs.file = &file->ref;
     out->file = file->name;
     out->uuid = file->uuid;
     out->treename = file->treename;
@@ -271,13 +275,17 @@ static roast_status read_row(roast_store *store, sqlite3_stmt *row, int64_t want
     const roast_dictionary *dictionary = &store->dictionary;
     int64_t id, seq;
     *out = (roast_chunk){.have = 0};
+    store->tails.refs = (roast_append_refs){NULL, NULL, NULL};
     if (!roast_db_int(row, COLUMN(id), &id) || id != wanted || !get_fields(row, out) ||
-        !roast_db_int(row, COLUMN(seq), &seq) || !get_process(dictionary, row, out) ||
-        !get_file(dictionary, row, out) || !get_texts(dictionary, row, out) ||
+        !roast_db_int(row, COLUMN(seq), &seq) || !get_process(store, row, out) ||
+        !get_file(store, row, out) || !get_texts(dictionary, row, out) ||
         !roast_dictionary_set(dictionary, row, COLUMN(branches), &out->has_branches, &out->branches,
                               &out->n_branches))
         return ROAST_ECORRUPT;
     out->seq = (uint64_t)seq;
+    if (out->has_branches)
+        store->tails.refs.branches =
+            &dictionary->set_refs[sqlite3_column_int64(row, COLUMN(branches)) - 1];
     ROAST_TRY(read_sections(store, row, out));
     ROAST_TRY(read_reads(store, row, out));
     return read_customs(store, row, wanted, out, err);

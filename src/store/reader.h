@@ -3,6 +3,7 @@
 #define ROAST_STORE_READER_H
 
 #include "base/arena.h"
+#include "model/chunklog_internal.h"
 #include "roast/store.h"
 #include "store/db.h"
 #include "store/series_pack.h"
@@ -18,17 +19,21 @@ typedef struct roast_dictionary {
         uint64_t token;
         int64_t pid;
         roast_str host, worker;
+        uint32_t ref; /* in the log that is filled: see roast_append_refs */
     } * processes;
     size_t processes_capacity;
     uint32_t n_processes;
     struct roast_file_id {
         roast_str name, uuid, treename;
+        uint32_t ref; /* as above */
     } * files;
     size_t files_capacity;
     uint32_t n_files;
     /* Sets and layouts: where their items begin, and behind the last one, where all end. */
     size_t *set_at;
     size_t set_capacity;
+    uint32_t *set_refs; /* as above */
+    size_t set_refs_capacity;
     uint32_t n_sets;
     roast_str *set_items;
     size_t set_items_capacity;
@@ -61,6 +66,7 @@ typedef struct roast_tails {
     roast_branch_size *sizes;
     size_t sections_capacity, reads_capacity, customs_capacity, sizes_capacity;
     roast_arena texts; /* of the customs */
+    roast_append_refs refs;
 } roast_tails;
 
 typedef struct roast_attempt_prefix {

@@ -17,6 +17,7 @@ struct roast_pack_rows {
     uint16_t tick[ROAST_PIECE_TICKS];                /* of a row, since the piece began */
     uint16_t missing[ROAST_PIECE_TICKS];             /* columns that are absent in it */
     uint16_t changed[ROAST_PIECE_TICKS];             /* columns that differ from the row before */
+    uint16_t event[ROAST_PIECE_TICKS];               /* rows in which any column changed */
     uint32_t changes[ROAST_COLUMNS];                 /* how often, a column */
     int64_t value[ROAST_COLUMNS][ROAST_PIECE_TICKS]; /* at each change, a column */
     uint64_t numbers[ROAST_PIECE_TICKS];             /* a list on its way */

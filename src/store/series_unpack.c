@@ -74,9 +74,9 @@ static bool get_missing(roast_bits_reader *r, roast_pack_rows *rows, uint32_t be
     return !r->failed;
 }
 
-/* Gives `bit` to `*count` of the rows that have all of `within`. */
-static bool get_places(roast_bits_reader *r, roast_pack_rows *rows, uint16_t within, uint16_t bit,
-                       uint32_t all, uint32_t *count) {
+/* Gives `bit` to `*count` of `all` rows: of those that `among` names, or (NULL) of the first ones. */
+static bool get_places(roast_bits_reader *r, roast_pack_rows *rows, const uint16_t *among,
+                       uint32_t all, uint16_t bit, uint32_t *count) {
     bool every = roast_bits_get(r, 1) != 0;
     uint64_t wanted = every ? all : roast_bits_get_gamma(r);
     if (r->failed || wanted > all)
@@ -86,21 +86,26 @@ static bool get_places(roast_bits_reader *r, roast_pack_rows *rows, uint16_t wit
         memset(rows->numbers, 0, (size_t)wanted * sizeof *rows->numbers);
     else if (!get_list(r, *count, rows->numbers))
         return false;
-    uint32_t row = 0;
-    for (uint32_t i = 0; i < *count; i++, row++) {
-        for (uint64_t skip = rows->numbers[i];; row++) {
-            if (row >= rows->count)
-                return false;
-            if ((rows->changed[row] & within) == within && skip-- == 0)
-                break;
-        }
-        rows->changed[row] |= bit;
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < *count; i++, place++) {
+        if (rows->numbers[i] >= all - place)
+            return false;
+        place += (uint32_t)rows->numbers[i];
+        rows->changed[among != NULL ? among[place] : place] |= bit;
     }
     return true;
 }
 
 /* In rows->changed, the bit behind the columns says that any of them changed. */
 enum { ANY = 1 << ROAST_COLUMNS };
+
+static void list_events(roast_pack_rows *rows) {
+    uint32_t events = 0;
+    for (uint32_t row = 0; row < rows->count; row++) {
+        rows->event[events] = (uint16_t)row;
+        events += (rows->changed[row] & ANY) != 0;
+    }
+}
 
 static bool get_changes(roast_bits_reader *r, roast_pack_rows *rows,
                         const roast_pack_state *before) {
@@ -109,21 +114,40 @@ static bool get_changes(roast_bits_reader *r, roast_pack_rows *rows,
     memset(rows->changed, 0, rows->count * sizeof *rows->changed);
     if (all == 0)
         return !r->failed;
-    if (!get_places(r, rows, 0, ANY, rows->count, &events))
+    if (!get_places(r, rows, NULL, rows->count, ANY, &events))
         return false;
+    list_events(rows);
     for (unsigned column = 0; column < ROAST_COLUMNS; column++)
         if (all >> column & 1)
-            if (!get_places(r, rows, ANY, (uint16_t)(1u << column), events,
+            if (!get_places(r, rows, rows->event, events, (uint16_t)(1u << column),
                             &rows->changes[column]) ||
                 !get_values(r, rows, column, before->steps[column]))
                 return false;
     return true;
 }
 
+/* How many rows from this one on repeat the row before it, tick by tick. */
+static uint32_t count_repeats(const roast_pack_rows *rows, uint32_t row) {
+    uint32_t first = row;
+    if (row == 0) /* the row before it may be one of another piece, or none */
+        return 0;
+    while (row < rows->count && (rows->changed[row] & (ANY - 1u)) == 0 &&
+           rows->missing[row] == rows->missing[row - 1] &&
+           rows->tick[row] == rows->tick[row - 1] + 1)
+        row++;
+    return row - first;
+}
+
 static roast_status take_rows(const roast_pack_rows *rows, roast_pack_state *state,
                               roast_series *series, uint32_t worker, uint64_t first_tick) {
     uint32_t next[ROAST_COLUMNS] = {0};
     for (uint32_t row = 0; row < rows->count; row++) {
+        uint32_t repeats = count_repeats(rows, row);
+        if (repeats > 0) {
+            ROAST_TRY(roast_series_repeat(series, worker, repeats));
+            row += repeats - 1;
+            continue;
+        }
         const unsigned columns = rows->changed[row] & (ANY - 1u);
         for (unsigned changed = columns; changed != 0; changed &= changed - 1) {
             unsigned column = (unsigned)__builtin_ctz(changed);

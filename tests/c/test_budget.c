@@ -282,13 +282,20 @@ static void test_without_a_clock_or_workers_there_is_none(void **state) {
     roast_error err;
     roast_run *run = run_of(10);
     roast_budget *budget = NULL;
+    bool known = true;
     assert_status(ROAST_ENOTFOUND, roast_budget_compute(run, &budget, &err));
     assert_non_null(strstr(err.message, "no worker"));
+    assert_ok(roast_budget_is_known(run, &known, &err), err);
+    assert_false(known);
     join(run, "w", 0, 1);
+    assert_ok(roast_budget_is_known(run, &known, &err), err);
+    assert_true(known);
     static const double ends[] = {0, -1, INFINITY, NAN, 1e300};
     for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
         roast_run_set_clock(run, 0, ends[i]);
         assert_status(ROAST_ENOTFOUND, roast_budget_compute(run, &budget, &err));
+        assert_ok(roast_budget_is_known(run, &known, &err), err);
+        assert_false(known);
     }
     assert_non_null(strstr(err.message, "start and the end"));
     roast_run_free(run);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../burn/load.h"
@@ -422,6 +423,85 @@ static bool sees_our_memory(roast_probe *probe) {
     return grown > 61e6 && grown < 67e6;
 }
 
+/* The calling thread's run-queue wait, straight from the kernel; 0 if it is not kept. */
+static uint64_t kernel_wait_ns(void) {
+    unsigned long long run = 0, wait = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%llu %llu", &run, &wait) != 2)
+        wait = 0;
+    fclose(file);
+    return wait;
+}
+
+static uint64_t kernel_cpu_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Whether a probe that is read again and again, at times with a switch in between, at times
+ * without, tells each time what the kernel tells before and after. NULL, or what is wrong. */
+static const char *stays_true(roast_probe *probe, bool before) {
+    const unsigned groups = ROAST_READ_USAGE | ROAST_READ_SCHED;
+    const struct timespec moment = {0, 1000};
+    uint64_t last_cpu = 0, slack = 10 * MEGABYTE; /* ns: the probe may carry on the CPU time */
+    for (int i = 0; i < 300; i++) {
+        roast_reading reading;
+        if (i % 3 == 0)
+            nanosleep(&moment, NULL);
+        uint64_t cpu_low = kernel_cpu_ns(), wait_low = kernel_wait_ns();
+        (before ? roast_probe_read_before : roast_probe_read)(probe, groups, &reading);
+        uint64_t wait_high = kernel_wait_ns(), cpu_high = kernel_cpu_ns();
+        uint64_t cpu = reading.cpu_user_ns + reading.cpu_system_ns;
+        if (reading.have & ROAST_HAVE(runqueue_wait_ns) &&
+            (reading.runqueue_wait_ns < wait_low || reading.runqueue_wait_ns > wait_high))
+            return "a wait that the thread did not have then";
+        if (cpu + slack < cpu_low || cpu > cpu_high + slack)
+            return "a CPU time that the thread did not have then";
+        if (cpu < last_cpu)
+            return "a CPU time that runs backwards";
+        last_cpu = cpu;
+    }
+    return NULL;
+}
+
+static void *fresh_thread_stays_true(void *unused) {
+    (void)unused;
+    const char *fault = stays_true(roast_probe_this_thread(), false);
+    return (void *)(fault != NULL ? fault : stays_true(roast_probe_this_thread(), true));
+}
+
+static void a_thread_is_told_the_truth_each_time(void **state) {
+    (void)state;
+    needs_linux();
+    run_thread(fresh_thread_stays_true, NULL);
+    assert_null(fresh_thread_stays_true(NULL));
+}
+
+static void both_ends_tell_the_same(void **state) {
+    (void)state;
+    roast_probe *probes[] = {roast_probe_this_thread(), open_probe(NULL, 0, 0)};
+    for (int i = 0; i < 2; i++) {
+        roast_reading before, after;
+        roast_probe_read_before(probes[i], ROAST_READ_ALL, &before);
+        roast_probe_read(probes[i], ROAST_READ_ALL, &after);
+        assert_true(before.have != 0);
+        assert_int_equal(before.have, after.have);
+        assert_true(before.minor_faults <= after.minor_faults);
+        assert_true(before.cpu_user_ns + before.cpu_system_ns <=
+                    after.cpu_user_ns + after.cpu_system_ns);
+        for (unsigned group = 1; group < ROAST_READ_ALL; group <<= 1) {
+            roast_reading alone, first;
+            roast_probe_read(probes[i], group, &alone);
+            roast_probe_read_before(probes[i], group, &first);
+            assert_int_equal(alone.have, first.have);
+        }
+    }
+    roast_probe_free(probes[1]);
+}
+
 static int child_reads_itself(void *parents) {
     if (!sees_our_memory(roast_probe_this_thread()))
         return 1;
@@ -429,7 +509,9 @@ static int child_reads_itself(void *parents) {
         return 2;
     roast_reading reading;
     roast_probe_read(roast_probe_this_thread(), ROAST_READ_USAGE, &reading);
-    return reading.have & ROAST_HAVE(cpu_user_ns) ? 0 : 3;
+    if (!(reading.have & ROAST_HAVE(cpu_user_ns)))
+        return 3;
+    return stays_true(roast_probe_this_thread(), false) == NULL ? 0 : 4;
 }
 
 static void a_fork_gets_its_own_files(void **state) {
@@ -458,6 +540,8 @@ int main(void) {
         cmocka_unit_test(memory_may_be_short),
         cmocka_unit_test(each_thread_has_its_probe),
         cmocka_unit_test(this_process_is_alive),
+        cmocka_unit_test(a_thread_is_told_the_truth_each_time),
+        cmocka_unit_test(both_ends_tell_the_same),
         cmocka_unit_test(a_fork_gets_its_own_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

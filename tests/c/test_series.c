@@ -320,6 +320,34 @@ static void test_skipping_what_stays_the_same(void **state) {
     roast_series_free(series);
 }
 
+/* A cursor for some columns has the same values in them and none in the others. */
+static void test_some_columns(void **state) {
+    (void)state;
+    enum { TICKS = 500, WANTED = 1 << ROAST_COLUMN_memory | 1 << ROAST_COLUMN_cpu };
+    roast_series *series = new_series();
+    uint32_t worker = add_worker(series, "w");
+    roast_series_cursor all, some;
+    roast_sample sample;
+    roast_utc when;
+    uint64_t samples = 0;
+    fill_with_repeats(series, worker, TICKS);
+    roast_series_cursor_init(&all, series, worker);
+    roast_series_cursor_init_for(&some, series, worker, WANTED);
+    for (; roast_series_cursor_next(&all, &sample); samples++) {
+        assert_true(roast_series_cursor_step(&some, &when));
+        assert_int_equal(sample.when.ns, when.ns);
+        for (int c = 0; c < ROAST_COLUMNS; c++) {
+            if ((WANTED >> c & 1) == 0)
+                assert_true(isnan(some.value[c]));
+            else
+                assert_memory_equal(&sample.value[c], &some.value[c], sizeof(double));
+        }
+    }
+    assert_int_equal(roast_series_sample_count(series), samples);
+    assert_false(roast_series_cursor_step(&some, &when));
+    roast_series_free(series);
+}
+
 static void test_extreme_rows(void **state) {
     (void)state;
     enum { WORKERS = 7, TICKS = 300 };
@@ -551,6 +579,7 @@ int main(void) {
         cmocka_unit_test(test_gaps_and_absent_columns),
         cmocka_unit_test(test_cursor_meets_nothing_and_what_comes_later),
         cmocka_unit_test(test_skipping_what_stays_the_same),
+        cmocka_unit_test(test_some_columns),
         cmocka_unit_test(test_extreme_rows),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_extend),

@@ -292,6 +292,35 @@ static void test_wrong_rows(void **state) {
     }
 }
 
+/* The series of a large run is unpacked beside the chunks: what is wrong with either is told all the same,
+ * and that of the chunks first. */
+static void test_wrong_rows_of_a_large_run(void **state) {
+    (void)state;
+    static const struct {
+        const char *sql, *told;
+    } changes[] = {
+        {"UPDATE series SET bytes = zeroblob(length(bytes)) WHERE id = 1", "row 1 of series"},
+        {"UPDATE series SET samples = samples + 1 WHERE id = 2", "row 2 of series"},
+        {"UPDATE series SET first_tick = -1 WHERE id = 1", "row 1 of series"},
+        {"UPDATE ticks SET workers = -1 WHERE id = 8000", "row 8000 of ticks"},
+        {"UPDATE chunk_rows SET process = 99 WHERE id = 7", "row 7 of chunk_rows"},
+        {"UPDATE chunk_rows SET process = 99 WHERE id = 7; UPDATE series SET bytes = x''",
+         "row 7 of chunk_rows"},
+    };
+    roast_run_take_series(saved, rich_series(9000));
+    roast_run_take_chunks(saved, plain_log(3, 1, 50));
+    save(saved);
+    free(database.data);
+    database = read_bytes(inside("run.sqlite"));
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        change(changes[i].sql);
+        roast_error err = load_failure();
+        assert_int_equal(ROAST_ECORRUPT, err.status);
+        if (strstr(err.message, changes[i].told) == NULL)
+            fail_msg("%s: %s", changes[i].sql, err.message);
+    }
+}
+
 static void test_foreign_schema(void **state) {
     (void)state;
     static const char *const changes[] = {
@@ -381,9 +410,11 @@ static void test_sealed_damage(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_measurement, remove_measurement)
     const struct CMUnitTest tests[] = {
-        TEST(test_truncation),   TEST(test_bit_flips),      TEST(test_swapped_pages),
-        TEST(test_lazy_checks),  TEST(test_small_files),    TEST(test_wrong_rows),
-        TEST(test_foreign_file), TEST(test_foreign_schema), TEST(test_sealed_damage),
+        TEST(test_truncation),    TEST(test_bit_flips),
+        TEST(test_swapped_pages), TEST(test_lazy_checks),
+        TEST(test_small_files),   TEST(test_wrong_rows),
+        TEST(test_foreign_file),  TEST(test_foreign_schema),
+        TEST(test_sealed_damage), TEST(test_wrong_rows_of_a_large_run),
     };
     return cmocka_run_group_tests_name("store damage", tests, NULL, NULL);
 }

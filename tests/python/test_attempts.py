@@ -262,10 +262,13 @@ def test_budget_of_a_run():
     assert set(run.budget("dataset")) == {"x", None}
     assert run.budget("file")["f.root"]["available_core_seconds"] == pytest.approx(3)
     assert run.metrics()["budget"] == budget
+    assert "budget" not in run.metrics(budget=False)
+    assert run.has_budget is True
 
 
 def test_what_is_not_known_is_not_there():
     assert Run().budget() is None and Run().budget("worker") is None
+    assert Run().has_budget is False
     assert Run().attempts is None
     assert Run().lost_workers() == Run().failed_pieces() == []
     series = WorkerSeries()
@@ -318,6 +321,7 @@ def test_failed_tasks():
 def use_attempts():
     run = make_run()
     run.budget(), run.budget("dataset"), run.budget("worker"), run.lost_workers()
+    run.has_budget, run.metrics(budget=False)
     run.failed_pieces(), run.attempts.departures, repr(run.attempts)
     pickle.loads(pickle.dumps(run.attempts))
     _core.parse_work_item("WorkItem(")

@@ -85,7 +85,7 @@ class MetricsAggregator:
         sections: list[Any],
     ) -> Metrics:
         """The metrics of a run, and the records that it was made of as the user knows them."""
-        metrics = run.metrics(chunk_info=False, files_and_workers=False)
+        metrics = run.metrics(chunk_info=False, files_and_workers=False, budget=False)
         if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)
@@ -99,6 +99,8 @@ class MetricsAggregator:
             ("file_metadata", bool(chunks)), ("file_read_metrics", bool(chunks)), ("worker_health", followed),
         ):
             measured[name] = MadeOnDemand(functools.partial(_table, run, name)) if there else {}
+        if run.has_budget:
+            measured["budget"] = MadeOnDemand(lambda: run.budget() or {})
         measured["tracking_data"] = tracking_data
         measured["raw_chunk_metrics"] = chunks
         measured["raw_section_metrics"] = sections
@@ -110,7 +112,7 @@ class MetricsAggregator:
 
 
 def _table(run: _core.Run, name: str) -> dict[str, Any]:
-    table: dict[str, Any] = run.metrics(chunk_info=False)[name]
+    table: dict[str, Any] = run.metrics(chunk_info=False, budget=False)[name]
     return table
 
 
