@@ -27,8 +27,9 @@
     X(read_bytes, IO, "bytes", "bytes fetched from storage")                                       \
     X(write_bytes, IO, "bytes", "bytes sent to storage")
 
-/* Each group is at most one system call or one pread, and one of the CPU clock for USAGE. The peak that getrusage tells begins with that of the
- * program this process executed from, so it can be larger than VmHWM. */
+/* Each group is at most one system call or one pread, and USAGE one of the CPU clock besides. The
+ * peak that getrusage tells begins with that of the program this process executed from, so it can be
+ * larger than VmHWM. */
 typedef enum roast_reading_group {
     ROAST_READ_STATM = 1u << 0, /* statm */
     ROAST_READ_PEAK = 1u << 1,  /* getrusage of the process; VmHWM for another one */

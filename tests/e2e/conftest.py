@@ -54,11 +54,16 @@ def task_count(dask_scheduler):
     return len(dask_scheduler.tasks)
 
 
-def wait_until_settled(client):
-    """Until no task is about to go: what somebody keeps stays."""
+def clear(client):
+    """Until there is no task any more; those that somebody still keeps, a traceback say, are called off."""
+    from distributed import Future
+
     gc.collect()
+    until = time.monotonic() + 10
     before, now = None, client.run_on_scheduler(task_count)
-    while now and now != before:
+    while now and time.monotonic() < until:
+        if now == before:
+            client.cancel([Future(key, client) for key in list(client.futures)], force=True)
         time.sleep(0.05)
         before, now = now, client.run_on_scheduler(task_count)
 
@@ -72,7 +77,7 @@ def idle_client():
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster, distributed.Client(cluster) as made:
         def give():
-            wait_until_settled(made)
+            clear(made)
             return made
 
         yield give
