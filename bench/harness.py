@@ -151,6 +151,11 @@ class Answers:
     ours: list[Any] = field(default_factory=list)
     theirs: list[Any] = field(default_factory=list)
 
+    def __iadd__(self, other: Answers) -> Answers:
+        self.ours += other.ours
+        self.theirs += other.theirs
+        return self
+
     def _figure(self, answers: list[Any], name: str) -> Figure | None:
         values: list[float] = []
         for one in answers:
