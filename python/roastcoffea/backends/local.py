@@ -242,15 +242,20 @@ class _Sampler:
             pause = SOON if changed else 2 * pause
             pause = min(pause, self._interval) if extra > 0 else self._interval
 
+    def _note_pools(self) -> None:
+        if self._own_pool:
+            for pool in self._own_pool:
+                self.pool |= set(getattr(pool, "_processes", None) or ())
+        else:
+            self.pool |= _processes_of_pools() - self._others
+
     def _look(self) -> bool:
         """Whether processes came or went."""
         try:
+            # Before as well: a pool that breaks forgets its processes at once.
+            self._note_pools()
             changed = self.tree.sample()
-            if self._own_pool:
-                for pool in self._own_pool:
-                    self.pool |= set(getattr(pool, "_processes", None) or ())
-            else:
-                self.pool |= _processes_of_pools() - self._others
+            self._note_pools()
             return changed
         except Exception as error:
             self.failed += 1
