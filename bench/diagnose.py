@@ -16,3 +16,5 @@ def rows(harness: Harness) -> Iterator[Row]:
               figure(measured["metrics_seconds"]), "the metrics of the same run")
     yield Row(f"diagnose/budget of {chunks}", "s", figure(measured["budget_seconds"]),
               figure(measured["metrics_seconds"]), "the metrics of the same run")
+    yield Row(f"diagnose/all from scratch, {chunks}", "s", figure(measured["from_scratch_seconds"]),
+              figure(measured["metrics_seconds"]), "the metrics of the same run")

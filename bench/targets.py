@@ -60,6 +60,7 @@ TARGETS: dict[str, Target] = {
     "show/1,000,000 chunks, memory": Target(200e6, Against.ALONE),
     # What is found in a run of a million chunks on 2,000 workers.
     "diagnose/findings of 1,000,000 chunks": Target(2, Against.ALONE),
+    "diagnose/all from scratch, 1,000,000 chunks": Target(2, Against.ALONE),
     # A chunk among a million against one among ten thousand; a worker among 10,000 against one among 100.
     **{f"growth/{what}, a chunk": Target(1.5, Against.ALONE)
        for what in ("reduction", "aggregate", "save", "load", "show", "export")},
