@@ -71,8 +71,9 @@ SUBJECTS = {
              "the share of the CPU time in Dask's spans that had not arrived by then."),
     "import": ("Import", "In fresh processes."),
     "overhead": ("Around a real analysis", "The same run with the collector and without it, in turns: four chunks of two "
-                 "files of 1,500 branches, twice. The interval of the paired differences says what can be known "
-                 "of it; the CPU time of all processes varies less than the time on the wall."),
+                 "files of 1,500 branches, over and over. Other work on the machine comes in bursts, so runs are cut at "
+                 "the ends of their chunks and the medians of the pieces added up; the interval, by drawing pairs of "
+                 "runs anew, says what can be known of it. The mean of whole runs stands beside it."),
     "growth": ("Growth, row by row", ""),
 }
 

@@ -79,7 +79,6 @@ PyObject *ext_unpack_chunk_log(PyObject *module, PyObject *data) {
     return unpacked_log(ext_state_of_module(module), data);
 }
 
-/* pickle calls it with the packed form, and __init__ not at all. */
 static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)kwargs;
     ext_state *state = ext_state_of_final(type);
@@ -442,16 +441,19 @@ static PyObject *log_copy(PyObject *op, PyObject *unused) {
     return packed != NULL ? ext_chunk_log_new(state, packed) : NULL;
 }
 
-/* (callable, arguments), which are stolen. */
-static PyObject *reduced(PyObject *callable, PyObject *args) {
-    PyObject *result = args != NULL ? PyTuple_Pack(2, callable, args) : NULL;
-    Py_XDECREF(args);
+/* What makes the object anew: a call with one argument, which is stolen. */
+static PyObject *reduced(PyObject *callable, PyObject *argument) {
+    PyObject *arguments = PyTuple_Pack(1, argument);
+    PyObject *result = arguments != NULL ? PyTuple_Pack(2, callable, arguments) : NULL;
+    Py_XDECREF(arguments);
+    Py_DECREF(argument);
     return result;
 }
 
-/* From protocol 2 on pickle has an opcode for cls.__new__(cls, data), without a word about how. */
-static PyObject *reduce(PyObject *op, long protocol) {
-    ext_state *state = state_of(op);
+PyObject *ext_reduce_chunk_log(PyObject *module, PyObject *op) {
+    ext_state *state = ext_state_of_module(module);
+    if (!is_log(state, op))
+        return PyErr_Format(PyExc_TypeError, "a ChunkLog is wanted, not %s", Py_TYPE(op)->tp_name);
     roast_chunklog *owned;
     const roast_chunklog *log = ext_packed_view(state, op, &owned);
     if (log == NULL) {
@@ -460,25 +462,16 @@ static PyObject *reduce(PyObject *op, long protocol) {
             return NULL;
         PyErr_Clear();
         PyObject *items = PySequence_List(op);
-        return items == NULL ? NULL : Py_BuildValue("(O(N))", &PyList_Type, items);
+        return items == NULL ? NULL : reduced((PyObject *)&PyList_Type, items);
     }
-    PyObject *type = (PyObject *)Py_TYPE(op), *data = ext_packed_bytes(log), *result = NULL;
+    PyObject *data = ext_packed_bytes(log);
     roast_chunklog_free(owned);
-    if (data != NULL)
-        result = protocol >= 2 ? reduced(state->newobj, PyTuple_Pack(2, type, data))
-                               : reduced(type, PyTuple_Pack(1, data));
-    Py_XDECREF(data);
-    return result;
+    return data == NULL ? NULL : reduced((PyObject *)Py_TYPE(op), data);
 }
 
 static PyObject *log_reduce(PyObject *op, PyObject *unused) {
     (void)unused;
-    return reduce(op, 0);
-}
-
-static PyObject *log_reduce_ex(PyObject *op, PyObject *protocol) {
-    long version = PyLong_AsLong(protocol);
-    return version == -1 && PyErr_Occurred() ? NULL : reduce(op, version);
+    return ext_reduce_chunk_log(PyType_GetModule(Py_TYPE(op)), op);
 }
 
 static PyObject *log_to_bytes(PyObject *op, PyObject *unused) {
@@ -556,6 +549,37 @@ static int log_init(PyObject *op, PyObject *args, PyObject *kwargs) {
     return 0;
 }
 
+/* ChunkLog(...): pickle's call with the packed form has a way of its own. */
+static PyObject *log_call(PyObject *type, PyObject *const *args, size_t nargs, PyObject *names) {
+    ext_state *state = ext_state_of_final((PyTypeObject *)type);
+    Py_ssize_t n = PyVectorcall_NARGS(nargs);
+    if (n == 1 && names == NULL && PyBytes_CheckExact(args[0]))
+        return unpacked_log(state, args[0]);
+    if (names != NULL && PyTuple_GET_SIZE(names) > 0)
+        return PyErr_Format(PyExc_TypeError, "ChunkLog() takes no keyword arguments");
+    PyObject *self = empty_log(state), *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple != NULL && i < n; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    if (self == NULL || tuple == NULL || log_init(self, tuple, NULL) != 0)
+        Py_CLEAR(self);
+    Py_XDECREF(tuple);
+    return self;
+}
+
+int ext_chunk_log_ready(PyObject *module, ext_state *state) {
+    state->type_chunk_log->tp_vectorcall = log_call;
+    /* pickle finds it there at once; a method of the type it has to look up and bind. */
+    PyObject *copyreg = PyImport_ImportModule("copyreg");
+    PyObject *reduce = PyObject_GetAttrString(module, "_reduce_chunk_log"), *done = NULL;
+    if (copyreg != NULL && reduce != NULL)
+        done = PyObject_CallMethod(copyreg, "pickle", "OO", state->type_chunk_log, reduce);
+    int result = done != NULL ? 0 : -1;
+    Py_XDECREF(copyreg);
+    Py_XDECREF(reduce);
+    Py_XDECREF(done);
+    return result;
+}
+
 static int log_traverse(PyObject *op, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(op));
     return PyList_Type.tp_traverse(op, visit, arg);
@@ -581,7 +605,7 @@ static PyMethodDef log_methods[] = {
     {"__copy__", log_copy, METH_NOARGS, NULL},
     {"__deepcopy__", log_copy, METH_O, NULL},
     {"__reduce__", log_reduce, METH_NOARGS, NULL},
-    {"__reduce_ex__", log_reduce_ex, METH_O, NULL},
+    {"__reduce_ex__", log_reduce, METH_O, NULL}, /* the same for all protocols */
     {"__sizeof__", log_nbytes, METH_NOARGS, NULL},
     {"to_bytes", log_to_bytes, METH_NOARGS,
      "to_bytes($self)\n--\n\n"

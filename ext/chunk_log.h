@@ -43,8 +43,11 @@ PyObject *ext_packed_bytes(const roast_chunklog *log);
 
 /* A ChunkLog from its packed form. NULL with an exception set. */
 PyObject *ext_unpack_chunk_log(PyObject *module, PyObject *data);
-/* A function of the module. */
+/* Functions of the module. */
 PyObject *ext_unpack_record(PyObject *module, PyObject *data);
+PyObject *ext_reduce_chunk_log(PyObject *module, PyObject *log);
+/* Makes pickle know the type. 0 or -1 with an exception set. */
+int ext_chunk_log_ready(PyObject *module, ext_state *state);
 
 /* ---- record_values.c ---- */
 enum { EXT_KEY_ABSENT = -1 };

@@ -1,6 +1,7 @@
 #include "file_sizes.h"
 
 #include "quiet.h"
+#include "root_ahead.h"
 
 #include <string.h>
 
@@ -61,7 +62,11 @@ static PyObject *branches_of(ext_state *state, PyObject *object) {
 static void add_branches(ext_state *state, PyObject *object, roast_str outer, int depth,
                          ext_sizes *out) {
     PyObject *list = branches_of(state, object);
-    for (Py_ssize_t i = 0; list != NULL && !out->failed && i < PyTuple_GET_SIZE(list); i++) {
+    Py_ssize_t n = list != NULL ? PyTuple_GET_SIZE(list) : 0;
+    for (Py_ssize_t i = 0; !out->failed && i < n; i++) {
+        if (i % EXT_AHEAD == 0)
+            ext_branches_ahead(state, &PyTuple_GET_ITEM(list, i),
+                               n - i < EXT_AHEAD ? n - i : EXT_AHEAD);
         PyObject *branch = PyTuple_GET_ITEM(list, i);
         PyObject *name = ext_root_member(state, branch, state->str_f_name);
         roast_str text;

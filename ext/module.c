@@ -25,6 +25,7 @@
 
 static PyMethodDef module_methods[] = {
     {"_unpack_record", ext_unpack_record, METH_O, NULL},
+    {"_reduce_chunk_log", ext_reduce_chunk_log, METH_O, NULL},
     {"_fail_allocations", ext_fail_allocations, METH_O, NULL},
     {"catalogue", ext_catalogue, METH_NOARGS,
      "catalogue()\n--\n\nEvery key of the metrics, chunks and series: names, unit, formula, "
@@ -177,10 +178,9 @@ static int import_helpers(ext_state *state) {
     state->json_loads = imported("json", "loads");
     state->pickle_dumps = imported("pickle", "dumps");
     state->pickle_loads = imported("pickle", "loads");
-    state->newobj = imported("copyreg", "__newobj__");
     return state->host != NULL && state->mutable_mapping != NULL && state->json_dumps != NULL &&
                    state->json_loads != NULL && state->pickle_dumps != NULL &&
-                   state->pickle_loads != NULL && state->newobj != NULL
+                   state->pickle_loads != NULL
                ? 0
                : -1;
 }
@@ -201,7 +201,7 @@ static int register_mappings(ext_state *state) {
 static int module_exec(PyObject *module) {
     ext_state *state = ext_state_of_module(module);
     if (intern_names(state) != 0 || make_types(module, state) != 0 || import_helpers(state) != 0 ||
-        register_mappings(state) != 0)
+        register_mappings(state) != 0 || ext_chunk_log_ready(module, state) != 0)
         return -1;
     ext_sections_ready(state);
     return PyModule_AddStringConstant(module, "__version__", roast_version());
@@ -217,7 +217,6 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->json_loads);
     Py_VISIT(state->pickle_dumps);
     Py_VISIT(state->pickle_loads);
-    Py_VISIT(state->newobj);
     return 0;
 }
 
@@ -234,7 +233,6 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->json_loads);
     Py_CLEAR(state->pickle_dumps);
     Py_CLEAR(state->pickle_loads);
-    Py_CLEAR(state->newobj);
     Py_CLEAR(state->host);
     return 0;
 }

@@ -181,7 +181,6 @@ typedef struct ext_state {
     PyObject *mutable_mapping; /* collections.abc.MutableMapping */
     PyObject *json_dumps, *json_loads;
     PyObject *pickle_dumps, *pickle_loads;
-    PyObject *newobj;                             /* copyreg.__newobj__ */
     PyObject *host;                               /* this machine's name, as bytes */
     PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
     int n_spare_sections;

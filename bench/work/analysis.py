@@ -23,7 +23,7 @@ from coffea.util import _hash
 
 from bench.work import OURS
 from bench.work.chunks import KEY
-from bench.work.nano import CHUNK_EVENTS, FOLDER, READ, SECTIONS, Analysis, files
+from bench.work.nano import CHUNK_EVENTS, ENDS, FOLDER, READ, SECTIONS, Analysis, files
 from roastcoffea import MetricsCollector
 
 WORKERS = 2
@@ -38,6 +38,16 @@ def balanced(item: Any, index: int) -> Any:
         if _hash(place) % WORKERS == index % WORKERS:
             return shorter
     raise AssertionError("no length of the chunk fits")
+
+
+def _cpu_time() -> tuple[int, float]:
+    return os.getpid(), time.process_time()
+
+
+def cut(start: float, end: float, at: list[float]) -> list[float]:
+    """The time from start to end in pieces, each of which ends where a chunk was through; the last one is what is
+    left then."""
+    return [b - a for a, b in itertools.pairwise([start, *at, end])]
 
 
 class Runs:
@@ -68,7 +78,7 @@ class Runs:
         return items
 
     def _check(self, output: Any) -> None:
-        output = {name: value for name, value in output.items() if name != KEY}
+        output = {name: value for name, value in output.items() if name not in (KEY, ENDS)}
         if output["events"] != self.copies * sum(map(len, self.items)):
             raise AssertionError(f"{output['events']} events in {self.copies} times {len(self.items)} chunks")
         if self.expected is None:
@@ -76,26 +86,40 @@ class Runs:
         if any(not np.array_equal(output[name], self.expected[name]) for name in self.expected):
             raise AssertionError("two runs of the same analysis differ")
 
-    def _cpu(self) -> float:
+    def _cpu(self) -> dict[int, float]:
         """CPU seconds of this process, with the scheduler in it, and of all workers."""
-        others = sum(self.client.run(time.process_time).values()) if self.client is not self.executor else 0.0
-        return time.process_time() + others
+        others = self.client.run(_cpu_time).values() if self.client is not self.executor else ()
+        return dict([_cpu_time(), *others])
 
-    def run(self, collect: bool) -> dict[str, float]:
-        items, analysis = self._fresh_items(), Analysis()
+    def _settle(self) -> None:
+        """Every run begins with the same debts to the collector of garbage: a full collection more or less makes a
+        tenth of a run."""
         gc.collect()
+        if self.client is not self.executor:
+            self.client.run(gc.collect)
+
+    def run(self, collect: bool) -> dict[str, Any]:
+        items, analysis = self._fresh_items(), Analysis()
+        self._settle()
         with redirect_stdout(io.StringIO()):  # Coffea's bar
-            cpu, start = self._cpu(), perf_counter()
+            before, start = self._cpu(), time.time()
             if collect:
                 output, inside, collector = self._collected(items, analysis)
             else:
                 output, inside = self._bare(items, analysis)
-            seconds = perf_counter() - start
-            cpu = self._cpu() - cpu
+            end = time.time()
+            after = self._cpu()
         self._check(output)
         if collect:
             self._check_records(collector, len(items))
-        return {"seconds": seconds, "cpu": cpu, "around": seconds - inside}
+        ends = sorted(output[ENDS])
+        workers = {pid for pid, _, _ in ends}
+        return {
+            "seconds": [cut(start, end, [at for pid, at, _ in ends if pid == worker]) for worker in sorted(workers)],
+            "cpu": [cut(before[process], after[process], [cpu for pid, _, cpu in ends if pid == process])
+                    for process in sorted(before)],
+            "around": end - start - inside,
+        }
 
     def _bare(self, items: list[Any], analysis: Analysis) -> tuple[Any, float]:
         start = perf_counter()
@@ -139,13 +163,22 @@ def _iterative(stack: ExitStack) -> tuple[Any, Any]:
     return executor, executor
 
 
+# What makes one run on Dask differ from the next by more than what is sought. Told to trim (as Dask does) and no more,
+# malloc takes every larger array from the kernel anew: up to a million page faults a run, and how many depends on the
+# runs before. And Dask's profiler keeps some thousand dicts of every run, which each collection of garbage walks over.
+STEADY = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,  # glibc takes no more
+    "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
+    "distributed.worker.profile.enabled": False,
+}
+
+
 def _dask(stack: ExitStack) -> tuple[Any, Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    # Dask has its workers hand memory back at every turn, to have it back at the next one: half of a run's CPU time
-    # is then the kernel's, and varies by more than what is sought.
-    stack.enter_context(dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30}))
+    stack.enter_context(dask.config.set(STEADY))
     cluster = stack.enter_context(
         LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=50))
     client = stack.enter_context(Client(cluster))
@@ -170,6 +203,8 @@ def stop() -> None:
     _stack.close()
 
 
-def run(collect: bool) -> dict[str, float]:
+def run(collect: bool) -> dict[str, Any]:
+    """Seconds that it took, once for each worker, and CPU seconds of each process, all cut at the ends of their chunks;
+    and of the seconds those before the run began and after it had ended."""
     assert _runs is not None
     return _runs.run(collect)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import gc
 import json
 import operator
@@ -93,10 +94,26 @@ def test_pickle_is_short(log):
     names = [name for name, _ in opcodes]
     assert ("SHORT_BINUNICODE", "roastcoffea") in opcodes
     assert ("SHORT_BINUNICODE", "ChunkLog") in opcodes
-    assert "NEWOBJ" in names
-    assert "REDUCE" not in names
+    assert names.count("REDUCE") == 1
     assert [argument for _, argument in opcodes if isinstance(argument, bytes)] == [log.to_bytes()]
     assert len(packed) < len(log.to_bytes()) + 60
+
+
+def test_all_ways_to_reduce_are_one(log):
+    once = (ChunkLog, (log.to_bytes(),))
+    assert copyreg.dispatch_table[ChunkLog](log) == once
+    assert log.__reduce__() == once and log.__reduce_ex__(5) == once
+    with pytest.raises(TypeError, match="a ChunkLog is wanted, not list"):
+        copyreg.dispatch_table[ChunkLog]([])
+
+
+def test_calls_that_make_no_log():
+    with pytest.raises(TypeError, match="no keyword arguments"):
+        ChunkLog(chunks=[])
+    with pytest.raises(TypeError, match="at most 1"):
+        ChunkLog([], [])
+    with pytest.raises(TypeError, match="not iterable"):
+        ChunkLog(1)
 
 
 def test_from_the_packed_form(log):
@@ -115,8 +132,6 @@ def test_from_the_packed_form(log):
         assert len(log) == 2
     with pytest.raises(TypeError):
         ChunkLog(data, data)
-    with pytest.raises(TypeError):
-        log.__reduce_ex__("2")
 
 
 def test_pickle_of_one_chunk(log):
