@@ -23,7 +23,7 @@ from coffea.util import _hash
 
 from bench.work import OURS
 from bench.work.chunks import KEY
-from bench.work.nano import CHUNK_EVENTS, ENDS, FOLDER, READ, SECTIONS, Analysis, files
+from bench.work.nano import CHUNK_EVENTS, FOLDER, READ, SECTIONS, Analysis, files
 from roastcoffea import MetricsCollector
 
 WORKERS = 2
@@ -40,14 +40,14 @@ def balanced(item: Any, index: int) -> Any:
     raise AssertionError("no length of the chunk fits")
 
 
-def _cpu_time() -> tuple[int, float]:
-    return os.getpid(), time.process_time()
+class Meter:
+    """Seconds, and CPU seconds of this process, since it was made."""
 
+    def __init__(self) -> None:
+        self.start, self.cpu_start = perf_counter(), time.process_time()
 
-def cut(start: float, end: float, at: list[float]) -> list[float]:
-    """The time from start to end in pieces, each of which ends where a chunk was through; the last one is what is
-    left then."""
-    return [b - a for a, b in itertools.pairwise([start, *at, end])]
+    def read(self) -> tuple[float, float]:
+        return perf_counter() - self.start, time.process_time() - self.cpu_start
 
 
 class Runs:
@@ -78,7 +78,7 @@ class Runs:
         return items
 
     def _check(self, output: Any) -> None:
-        output = {name: value for name, value in output.items() if name not in (KEY, ENDS)}
+        output = {name: value for name, value in output.items() if name != KEY}
         if output["events"] != self.copies * sum(map(len, self.items)):
             raise AssertionError(f"{output['events']} events in {self.copies} times {len(self.items)} chunks")
         if self.expected is None:
@@ -86,10 +86,10 @@ class Runs:
         if any(not np.array_equal(output[name], self.expected[name]) for name in self.expected):
             raise AssertionError("two runs of the same analysis differ")
 
-    def _cpu(self) -> dict[int, float]:
+    def _cpu(self) -> float:
         """CPU seconds of this process, with the scheduler in it, and of all workers."""
-        others = self.client.run(_cpu_time).values() if self.client is not self.executor else ()
-        return dict([_cpu_time(), *others])
+        others = sum(self.client.run(time.process_time).values()) if self.client is not self.executor else 0.0
+        return time.process_time() + others
 
     def _settle(self) -> None:
         """Every run begins with the same debts to the collector of garbage: a full collection more or less makes a
@@ -98,40 +98,35 @@ class Runs:
         if self.client is not self.executor:
             self.client.run(gc.collect)
 
-    def run(self, collect: bool) -> dict[str, Any]:
+    def run(self, collect: bool) -> dict[str, float]:
+        """Seconds and CPU seconds of the run inside the context, and of the way into it and out of it."""
         items, analysis = self._fresh_items(), Analysis()
         self._settle()
         with redirect_stdout(io.StringIO()):  # Coffea's bar
-            before, start = self._cpu(), time.time()
+            cpu, whole = self._cpu(), Meter()
             if collect:
                 output, inside, collector = self._collected(items, analysis)
             else:
                 output, inside = self._bare(items, analysis)
-            end = time.time()
-            after = self._cpu()
+            seconds, own_cpu = whole.read()
+            cpu = self._cpu() - cpu
         self._check(output)
         if collect:
             self._check_records(collector, len(items))
-        ends = sorted(output[ENDS])
-        workers = {pid for pid, _, _ in ends}
-        return {
-            "seconds": [cut(start, end, [at for pid, at, _ in ends if pid == worker]) for worker in sorted(workers)],
-            "cpu": [cut(before[process], after[process], [cpu for pid, _, cpu in ends if pid == process])
-                    for process in sorted(before)],
-            "around": end - start - inside,
-        }
+        around, around_cpu = seconds - inside[0], own_cpu - inside[1]
+        return {"seconds": seconds - around, "cpu": cpu - around_cpu, "seconds around": around, "cpu around": around_cpu}
 
-    def _bare(self, items: list[Any], analysis: Analysis) -> tuple[Any, float]:
-        start = perf_counter()
+    def _bare(self, items: list[Any], analysis: Analysis) -> tuple[Any, tuple[float, float]]:
+        meter = Meter()
         output = self.runner.run(items, analysis)
-        return output["out"], perf_counter() - start
+        return output["out"], meter.read()
 
-    def _collected(self, items: list[Any], analysis: Analysis) -> tuple[Any, float, MetricsCollector]:
+    def _collected(self, items: list[Any], analysis: Analysis) -> tuple[Any, tuple[float, float], MetricsCollector]:
         """As a program for 0.1.2 is written."""
         with MetricsCollector(self.client, processor_instance=analysis) as collector:
-            start = perf_counter()
+            meter = Meter()
             output = self.runner.run(items, analysis)
-            inside = perf_counter() - start
+            inside = meter.read()
             collector.extract_metrics_from_output(output["out"])
             collector.set_coffea_report(output["metrics"])
         return output["out"], inside, collector
@@ -203,8 +198,6 @@ def stop() -> None:
     _stack.close()
 
 
-def run(collect: bool) -> dict[str, Any]:
-    """Seconds that it took, once for each worker, and CPU seconds of each process, all cut at the ends of their chunks;
-    and of the seconds those before the run began and after it had ended."""
+def run(collect: bool) -> dict[str, float]:
     assert _runs is not None
     return _runs.run(collect)
