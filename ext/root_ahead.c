@@ -1,7 +1,7 @@
 /* What uproot keeps of a branch is some ten objects, scattered over memory, and when a chunk ends all of them have
- * long left the processor's caches. Following the pointers of one branch after the other is waiting for memory: 3 ms
- * for 1,500 branches that take 0.5 ms else. So some branches go side by side, step by step: each step asks for what
- * the next one touches, and the answers come in at the same time. */
+ * long left the processor's caches. Following the pointers of one branch after the other is waiting for memory: 3.2 ms
+ * for 1,500 branches that take 0.5 ms when they are there. So some branches go side by side, step by step: each step
+ * asks for what the next one touches, and the answers come in at the same time; then it is 1.7 ms. */
 #include "root_ahead.h"
 
 #include "quiet.h"
