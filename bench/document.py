@@ -71,9 +71,12 @@ SUBJECTS = {
              "the share of the CPU time in Dask's spans that had not arrived by then."),
     "import": ("Import", "In fresh processes."),
     "overhead": ("Around a real analysis", "The same short run with the collector and without it, in turns: four chunks of "
-                 "two files of 1,500 branches. The differences are those of an analysis of eight times as many chunks, "
-                 "which goes into the context and out of it once; the interval of all pairs says what can be known of "
-                 "them."),
+                 "two files of 1,500 branches. *A run* is what passes inside the context; the way into it and out of it "
+                 "stands apart, but for what the workers' processors do when it is left. The differences are those of an "
+                 "analysis of eight times as many chunks, which goes into the context and out of it once; the interval "
+                 "of all pairs says what can be known of them. On Dask, malloc is told to keep its memory and Dask's own "
+                 "profiler is off, with the collector and without it: as they are set by default, both make a run "
+                 "depend on those before it."),
     "growth": ("Growth, row by row", ""),
 }
 
@@ -84,10 +87,10 @@ CAUSES = {
     "decorator/on, all readings": "The kernel's readings alone take most of it (see its floor); 0.1.2 takes the memory "
                                   "only.",
     "overhead/Dask, difference in CPU time at least": "Each of these chunks is the first of its file in its worker, which "
-        "has the sizes of 1,500 branches looked up: 2 ms. Waking the worker's event loop to send the record takes the "
-        "thread of the task another millisecond. The rest is not found yet.",
-    "sections/track_time": "Profiled: the clock, twice, and what Python's `with` does for any context manager are two "
-                           "thirds of it.",
+        "has the sizes of all branches looked up, and each wakes the worker's event loop to send its record. Both were "
+        "seen in a profile; they are not all of it, and the rest is not found yet.",
+    "sections/track_time": "Profiled: the clock, twice, and what Python's `with` does for any context manager are most "
+                           "of it.",
 }
 
 

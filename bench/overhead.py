@@ -2,8 +2,8 @@
 
 What a run takes varies by more than what is sought, and the machine itself becomes slower and faster within seconds. So
 the runs are short and many, and neighbours are compared. The way into the context and out of it costs the same whatever
-the run: it is shown apart, and counted once for an analysis of LONGER times as many chunks, as long as a short one of
-the users'. What else comes once a run is counted each time.
+the run: it is shown apart, and counted once for an analysis of LONGER times as many chunks; even that takes seconds only.
+What else comes once a run is counted each time, and so is the CPU time that leaving the context costs the workers.
 """
 
 from __future__ import annotations
