@@ -557,10 +557,10 @@ static PyObject *log_call(PyObject *type, PyObject *const *args, size_t nargs, P
         return unpacked_log(state, args[0]);
     if (names != NULL && PyTuple_GET_SIZE(names) > 0)
         return PyErr_Format(PyExc_TypeError, "ChunkLog() takes no keyword arguments");
-    PyObject *self = empty_log(state), *tuple = PyTuple_New(n);
+    PyObject *self = empty_log(state), *tuple = self != NULL ? PyTuple_New(n) : NULL;
     for (Py_ssize_t i = 0; tuple != NULL && i < n; i++)
         PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
-    if (self == NULL || tuple == NULL || log_init(self, tuple, NULL) != 0)
+    if (tuple == NULL || log_init(self, tuple, NULL) != 0)
         Py_CLEAR(self);
     Py_XDECREF(tuple);
     return self;
