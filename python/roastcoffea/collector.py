@@ -172,6 +172,7 @@ class MetricsCollector(Results):
     def _fetch(self) -> None:
         """All that the backend has; a part that cannot be had is a note, never an exception."""
         backend = self.metrics_backend
+        self._ask("the end of the run", backend.end_run, self.span_info)
         if self.span_info is not None or backend.supports_fine_metrics():
             self.span_metrics = self._ask("span metrics", backend.get_span_metrics, self.span_info)
         for data in self._ask("records beside the output", backend.close_channel) or []:

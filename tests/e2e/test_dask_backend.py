@@ -494,7 +494,8 @@ def test_workers_with_a_metric_that_takes_its_time():
         assert set(local.scheduler.workers) == workers
 
 
-def test_a_worker_that_does_not_answer(monkeypatch):
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_worker_that_does_not_answer(monkeypatch, at_once):
     monkeypatch.setattr(backend_module, "WORKER_TIMEOUT", 0.5)
     with cluster() as (_, client):
         pids = client.run(os.getpid)
@@ -507,6 +508,8 @@ def test_a_worker_that_does_not_answer(monkeypatch):
         client.submit(send, topic, 0, 3, workers=[other], pure=False).result()
         os.kill(pid, signal.SIGSTOP)
         try:
+            if at_once:
+                backend.end_run(span)
             metrics = backend.get_span_metrics(span, max_retries=1, retry_delay=0.01)
             messages = backend.close_channel()
             backend.stop_tracking()
@@ -592,6 +595,104 @@ def test_messages_that_find_no_room_are_told(client, monkeypatch):
     assert backend.close_channel() == [b"%d" % i for i in range(10)]
     (note,) = backend.notes
     assert "5 messages" in note
+
+
+# ---- the end of a run ----
+
+def collected(client, backend, topic, span, at_once):
+    """A small run: its span metrics, messages and series."""
+    run_burns(client, 4)
+    client.submit(send, topic, 0, 3, pure=False).result()
+    if at_once:
+        backend.end_run(span)
+    return backend.get_span_metrics(span), backend.close_channel(), backend.stop_tracking()
+
+
+def begin(client):
+    backend = DaskMetricsBackend(client)
+    topic = backend.open_channel()
+    backend.start_tracking(LATER)
+    return backend, topic, backend.create_span("run")
+
+
+def assert_complete(client, backend, found):
+    metrics, messages, tracking = found
+    assert cpu(metrics, "burn") == pytest.approx(0.08, rel=0.2)
+    assert sorted(messages) == [b"0", b"1", b"2"]
+    assert set(tracking["worker_counts"].values()) == {len(client.nthreads())}
+    assert len(backend.series) == 2 and backend.attempts is not None
+    assert traces(client) == []
+
+
+@pytest.fixture
+def calls(client, monkeypatch):
+    """The functions that the scheduler was asked to run."""
+    made, real = [], client.run_on_scheduler
+
+    def counted(function, *args, **kwargs):
+        made.append(function.__name__)
+        return real(function, *args, **kwargs)
+
+    monkeypatch.setattr(client, "run_on_scheduler", counted)
+    return made
+
+
+@pytest.mark.parametrize(("at_once", "asked"), [(True, 1), (False, 4)])
+def test_the_end_of_a_run(client, calls, at_once, asked):
+    backend, topic, span = begin(client)
+    found = collected(client, backend, topic, span, at_once)
+    assert calls.count("finish") == asked
+    assert_complete(client, backend, found)
+    assert backend.notes == []
+
+
+def test_the_collector_asks_once(client, calls):
+    from roastcoffea import MetricsCollector
+
+    with MetricsCollector(client) as collector:
+        run_burns(client, 4)
+    assert calls.count("finish") == 1 and collector.notes == []
+    assert cpu(collector.span_metrics, "burn") == pytest.approx(0.08, rel=0.2)
+
+
+def test_an_end_that_fails_is_asked_for_one_by_one(client, monkeypatch):
+    backend, topic, span = begin(client)
+    real, failures = backend._on_scheduler, [OSError("the line was cut")]
+
+    def cut_once(function, *args):
+        if function is backend_module.finish and failures:
+            raise failures.pop()
+        return real(function, *args)
+
+    monkeypatch.setattr(backend, "_on_scheduler", cut_once)
+    assert_complete(client, backend, collected(client, backend, topic, span, at_once=True))
+    (note,) = backend.notes
+    assert "the line was cut" in note
+
+
+def test_the_end_of_a_run_leaves_other_spans_alone(client):
+    backend, topic, span = begin(client)
+    other = backend.create_span("another")
+    run_burns(client, 2)
+    other.close()
+    backend.end_run(span)
+    assert cpu(backend.get_span_metrics(span), "burn") == pytest.approx(0.04, rel=0.2)
+    backend.stop_tracking()
+    assert backend.close_channel() == []
+    assert cpu(backend.get_span_metrics(other), "burn") == pytest.approx(0.04, rel=0.2)
+    assert traces(client) == []
+
+
+def test_what_the_end_of_a_run_told_is_not_told_of_the_next(client):
+    backend, topic, span = begin(client)
+    another = backend.create_span("another")
+    another.close()
+    first = collected(client, backend, topic, span, at_once=True)[-1]["worker_counts"]
+    backend.start_tracking(LATER)
+    second = backend.stop_tracking()["worker_counts"]
+    assert len(second) == 2 and min(second) > max(first)
+    backend.get_span_metrics(another)
+    assert traces(client) == []
 
 
 # ---- others on the cluster, and what remains ----

@@ -114,8 +114,10 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         result["series"] = plugin.stop_sampling()
     if order["attempts"] and plugin is not None:
         result["attempts"] = plugin.stop_watching()
-    if order["remove"]:
+    # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
+    if order["remove"] and result.get("complete", True):
         _remove(order, plugin, dask_scheduler)
+        result["removed"] = True
     return result
 
 

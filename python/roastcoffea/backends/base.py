@@ -70,6 +70,10 @@ class AbstractMetricsBackend(ABC):
         ``series`` again. It is called by a thread of the collector's, never by two at once."""
         return [], None
 
+    def end_run(self, span_info: Any) -> None:
+        """Tells the backend that the run has ended: `get_span_metrics` of this span, `close_channel` and
+        `stop_tracking` follow. One for which every question is a trip may ask them all here, at once."""
+
     def confirm_workers(self, pids: Set[int]) -> None:
         """Tells the backend which processes of this machine delivered chunk records; called after
         the run and before the tracking data is used. A backend that knows its workers ignores it.

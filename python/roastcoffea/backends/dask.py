@@ -52,6 +52,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._channel = False
         self._spans: dict[str, DaskSpan] = {}
         self._slow: list[str] = []
+        self._ended: dict[str, Any] = {}  # the answer to end_run(), where there was one
         # What was fetched while the run went on.
         self._pieces: WorkerSeries | None = None
         self._fetched: list[bytes] = []
@@ -97,7 +98,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         if not self._sampling:
             return {}
         self._sampling = False
-        result = self._finish(series=True, attempts=True)
+        result = self._ended or self._finish(series=True, attempts=True)
         try:
             if self._local is not None:
                 self._series = self._local.stop_sampling()
@@ -126,7 +127,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     def close_channel(self) -> list[bytes]:
         if not self._channel:
             return []
-        result = self._finish(ask=True, take=True, attempts=not self._sampling)
+        result = self._ended or self._finish(ask=True, take=True, attempts=not self._sampling)
         self._channel = False
         messages, dropped = result.get("messages", []), result.get("dropped", 0)
         unheard = result.get("unheard", [])
@@ -213,7 +214,8 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         if not isinstance(span_info, DaskSpan):
             return {}
         span_info.close()
-        result = self._finish(ask=True, span=span_info.id)
+        known = self._ended.get("span") == span_info.id
+        result = self._ended if known else self._finish(ask=True, span=span_info.id)
         waits = [delay, *(retry_delay * 2.0**i for i in range(max(0, max_retries)))]
         for wait in waits:
             if _has_cpu(result) or result.get("complete", True) or not result.get("ran"):
@@ -252,6 +254,27 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 f"({result['interval']:g} s at most) may be missing, as they have left"
             )
 
+    # ---- the end of a run ----
+
+    def end_run(self, span_info: Any) -> None:
+        """All that `get_span_metrics`, `close_channel` and `stop_tracking` ask for, in one call. Where it
+        fails, or the post is at the client and still waits for messages, they ask one by one."""
+        if self._name is None or self._local is not None:
+            return
+        span = span_info.id if isinstance(span_info, DaskSpan) else None
+        if isinstance(span_info, DaskSpan):
+            span_info.close()
+        self._ended = self._finish(
+            ask=self._channel or span is not None,
+            span=span,
+            take=self._channel,
+            series=self._sampling,
+            attempts=True,
+            remove=self._spans.keys() <= {span},
+        )
+        if self._ended.get("removed"):
+            self._name, self._slow = None, []
+
     # ---- the post on the scheduler ----
 
     @property
@@ -270,6 +293,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     def _install(self) -> bool:
         """Whether the post is there."""
         self._check_synchronous()
+        self._ended = {}
         if self._name is not None:
             return True
         found = self._look()
@@ -350,7 +374,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             self._tell_about_workers(result)
         if attempts:
             self._take_attempts(result.get("attempts"))
-        result["round"] = order["round"]
+        result.update(round=order["round"], span=span)
         return result
 
     def _take_attempts(self, data: bytes | None) -> None:
