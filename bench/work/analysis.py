@@ -27,6 +27,7 @@ from bench.work.nano import CHUNK_EVENTS, FOLDER, READ, SECTIONS, Analysis, file
 from roastcoffea import MetricsCollector
 
 WORKERS = 2
+HELD_BACK = 0.3  # seconds, and more than records wait on a worker for others to be sent with
 
 
 def balanced(item: Any, index: int) -> Any:
@@ -40,14 +41,17 @@ def balanced(item: Any, index: int) -> Any:
     raise AssertionError("no length of the chunk fits")
 
 
-class Meter:
-    """Seconds, and CPU seconds of this process, since it was made."""
+class Mark:
+    """A moment between two parts of a run. To read the CPU time takes time itself, which is of neither part."""
 
-    def __init__(self) -> None:
-        self.start, self.cpu_start = perf_counter(), time.process_time()
+    def __init__(self, cpu: Callable[[], float]) -> None:
+        self.arrived = perf_counter()
+        self.cpu = cpu()
+        self.left = perf_counter()
 
-    def read(self) -> tuple[float, float]:
-        return perf_counter() - self.start, time.process_time() - self.cpu_start
+    def until(self, later: Mark) -> tuple[float, float]:
+        """Seconds and CPU seconds from here."""
+        return later.arrived - self.left, later.cpu - self.cpu
 
 
 class Runs:
@@ -91,6 +95,12 @@ class Runs:
         others = sum(self.client.run(time.process_time).values()) if self.client is not self.executor else 0.0
         return time.process_time() + others
 
+    def _cpu_at_last(self) -> float:
+        """The same, when workers have sent what they held back for a while."""
+        if self.client is not self.executor:
+            time.sleep(HELD_BACK)
+        return self._cpu()
+
     def _settle(self) -> None:
         """Every run begins with the same debts to the collector of garbage: a full collection more or less makes a
         tenth of a run."""
@@ -103,33 +113,33 @@ class Runs:
         items, analysis = self._fresh_items(), Analysis()
         self._settle()
         with redirect_stdout(io.StringIO()):  # Coffea's bar
-            cpu, whole = self._cpu(), Meter()
+            begun = Mark(self._cpu)
             if collect:
-                output, inside, collector = self._collected(items, analysis)
+                output, entered, done, collector = self._collected(items, analysis)
             else:
-                output, inside = self._bare(items, analysis)
-            seconds, own_cpu = whole.read()
-            cpu = self._cpu() - cpu
+                output, entered, done = self._bare(items, analysis)
+            left = Mark(self._cpu)
         self._check(output)
         if collect:
             self._check_records(collector, len(items))
-        around, around_cpu = seconds - inside[0], own_cpu - inside[1]
-        return {"seconds": seconds - around, "cpu": cpu - around_cpu, "seconds around": around, "cpu around": around_cpu}
+        (seconds, cpu), way_in, way_out = entered.until(done), begun.until(entered), done.until(left)
+        return {"seconds": seconds, "cpu": cpu,
+                "seconds around": way_in[0] + way_out[0], "cpu around": way_in[1] + way_out[1]}
 
-    def _bare(self, items: list[Any], analysis: Analysis) -> tuple[Any, tuple[float, float]]:
-        meter = Meter()
+    def _bare(self, items: list[Any], analysis: Analysis) -> tuple[Any, Mark, Mark]:
+        entered = Mark(self._cpu)
         output = self.runner.run(items, analysis)
-        return output["out"], meter.read()
+        return output["out"], entered, Mark(self._cpu_at_last)
 
-    def _collected(self, items: list[Any], analysis: Analysis) -> tuple[Any, tuple[float, float], MetricsCollector]:
+    def _collected(self, items: list[Any], analysis: Analysis) -> tuple[Any, Mark, Mark, MetricsCollector]:
         """As a program for 0.1.2 is written."""
         with MetricsCollector(self.client, processor_instance=analysis) as collector:
-            meter = Meter()
+            entered = Mark(self._cpu)
             output = self.runner.run(items, analysis)
-            inside = meter.read()
+            done = Mark(self._cpu_at_last)
             collector.extract_metrics_from_output(output["out"])
             collector.set_coffea_report(output["metrics"])
-        return output["out"], inside, collector
+        return output["out"], entered, done, collector
 
     def _check_records(self, collector: MetricsCollector, chunks: int) -> None:
         if len(collector.chunk_metrics) != chunks or not collector.get_metrics()["total_events"]:

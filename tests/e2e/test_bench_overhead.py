@@ -42,7 +42,7 @@ def test_the_order_is_found_out(differences):
 
 def test_entering_and_leaving_counts_once():
     pairs = Pairs()
-    pairs.runs[False].append({"seconds": 2.0})
-    pairs.runs[True].append({"seconds": 2.02, "seconds around": 0.04})
+    pairs.runs[False].append({"seconds": 2.0, "seconds around": 0.01})
+    pairs.runs[True].append({"seconds": 2.02, "seconds around": 0.05})
     whole = LONGER * 2.02 + 0.04
     assert pairs.differences("seconds") == [pytest.approx(whole / (LONGER * 2.0) - 1)]
