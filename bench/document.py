@@ -72,11 +72,10 @@ SUBJECTS = {
     "import": ("Import", "In fresh processes."),
     "overhead": ("Around a real analysis", "The same short run with the collector and without it, in turns: four chunks of "
                  "two files of 1,500 branches. *A run* is what passes inside the context; the way into it and out of it "
-                 "stands apart, but for what the workers' processors do when it is left. The differences are those of an "
-                 "analysis of eight times as many chunks, which goes into the context and out of it once; the interval "
-                 "of all pairs says what can be known of them. On Dask, malloc is told to keep its memory and Dask's own "
-                 "profiler is off, with the collector and without it: as they are set by default, both make a run "
-                 "depend on those before it."),
+                 "stands apart. The differences are those of an analysis of eight times as many chunks, which goes into "
+                 "the context and out of it once; the interval of all pairs says what can be known of them. On Dask, "
+                 "malloc is told to keep its memory and Dask's own profiler is off, with the collector and without it: "
+                 "as they are set by default, both make a run depend on those before it."),
     "growth": ("Growth, row by row", ""),
 }
 

@@ -1,110 +1,14 @@
 #include "file_sizes.h"
 
 #include "quiet.h"
-#include "root_ahead.h"
+#include "root_tree.h"
 
 #include <string.h>
 
 enum {
-    DEEPEST = 32,
     /* pyarrow makes a Python object for each: 2.5 us. Beyond this the sizes are left out. */
     PARQUET_PARTS = 8192,
 };
-
-/* ---- TTree ----
- *
- * uproot's properties are Python code, some 1 us each, and tree.keys() takes 7 to 20 ms with 1,500
- * branches. The members behind them are entries of a dict. */
-
-static PyObject *member_within(ext_state *state, PyObject *object, PyObject *name, int depth) {
-    PyObject *members = ext_quiet_attr(object, state->str_members);
-    PyObject *value =
-        members != NULL && PyDict_Check(members) ? ext_quiet_item(members, name) : NULL;
-    Py_XDECREF(members);
-    if (value != NULL || depth == 0)
-        return value;
-    PyObject *bases = ext_quiet_attr(object, state->str_bases);
-    if (bases != NULL && PyList_Check(bases))
-        for (Py_ssize_t i = 0; value == NULL && i < PyList_GET_SIZE(bases); i++) {
-            PyObject *base = Py_NewRef(PyList_GET_ITEM(bases, i));
-            value = member_within(state, base, name, depth - 1);
-            Py_DECREF(base);
-        }
-    Py_XDECREF(bases);
-    return value;
-}
-
-PyObject *ext_root_member(ext_state *state, PyObject *object, PyObject *name) {
-    return member_within(state, object, name, 4);
-}
-
-static int64_t member_number(ext_state *state, PyObject *object, PyObject *name) {
-    int64_t value;
-    return ext_quiet_int(ext_root_member(state, object, name), &value) && value >= 0 ? value : -1;
-}
-
-/* The items of a list, which others may change meanwhile; NULL if it is none. Takes the reference. */
-static PyObject *items_of(PyObject *object) {
-    PyObject *items = object != NULL && PyList_Check(object) ? PyList_AsTuple(object) : NULL;
-    Py_XDECREF(object);
-    PyErr_Clear();
-    return items;
-}
-
-static PyObject *branches_of(ext_state *state, PyObject *object) {
-    PyObject *array = ext_root_member(state, object, state->str_f_branches);
-    PyObject *branches = items_of(ext_quiet_attr(array, state->str_data));
-    Py_XDECREF(array);
-    return branches;
-}
-
-/* All branches, and those inside of them, by the names that tree.keys() gives them. */
-static void add_branches(ext_state *state, PyObject *object, roast_str outer, int depth,
-                         ext_sizes *out) {
-    PyObject *list = branches_of(state, object);
-    Py_ssize_t n = list != NULL ? PyTuple_GET_SIZE(list) : 0;
-    for (Py_ssize_t i = 0; !out->failed && i < n; i++) {
-        if (i % EXT_AHEAD == 0)
-            ext_branches_ahead(state, &PyTuple_GET_ITEM(list, i),
-                               n - i < EXT_AHEAD ? n - i : EXT_AHEAD);
-        PyObject *branch = PyTuple_GET_ITEM(list, i);
-        PyObject *name = ext_root_member(state, branch, state->str_f_name);
-        roast_str text;
-        if (depth == 0 || !ext_quiet_text(name, &text)) {
-            out->failed = true;
-        } else {
-            ext_sizes_add(out, outer, text, -1,
-                          member_number(state, branch, state->str_f_zip_bytes),
-                          member_number(state, branch, state->str_f_tot_bytes));
-            uint32_t before = out->count;
-            /* The text of the names moves as it grows. */
-            roast_str path = out->failed ? text : ext_sizes_name(out, before - 1);
-            char *copy = roast_alloc(path.len + 1);
-            if (copy == NULL)
-                out->failed = true;
-            else
-                add_branches(state, branch,
-                             (roast_str){memcpy(copy, path.data, path.len), path.len}, depth - 1,
-                             out);
-            roast_free(copy);
-            out->nested |= out->count > before;
-        }
-        Py_XDECREF(name);
-    }
-    Py_XDECREF(list);
-}
-
-static bool read_ttree(ext_state *state, PyObject *tree, ext_sizes *out) {
-    PyObject *list = branches_of(state, tree);
-    if (list == NULL)
-        return false;
-    Py_DECREF(list);
-    out->tree_bytes = member_number(state, tree, state->str_f_zip_bytes);
-    out->tree_uncompressed_bytes = member_number(state, tree, state->str_f_tot_bytes);
-    add_branches(state, tree, (roast_str){NULL, 0}, DEEPEST, out);
-    out->total_branches = out->count;
-    return true;
-}
 
 /* ---- RNTuple ----
  *
@@ -186,7 +90,7 @@ static bool place_columns(ntuple *from) {
 
 static bool add_pages(ntuple *from, PyObject *column_pages, Py_ssize_t column) {
     ext_state *state = from->state;
-    PyObject *pages = items_of(meta(state, column_pages, state->str_pages));
+    PyObject *pages = ext_quiet_items(meta(state, column_pages, state->str_pages));
     int64_t bytes = 0, uncompressed = 0;
     bool good = pages != NULL;
     for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(pages); i++) {
@@ -218,11 +122,11 @@ static bool add_pages(ntuple *from, PyObject *column_pages, Py_ssize_t column) {
 static bool add_clusters(ntuple *from) {
     bool good = true;
     for (Py_ssize_t e = 0; good && e < PyTuple_GET_SIZE(from->envelopes); e++) {
-        PyObject *clusters = items_of(
+        PyObject *clusters = ext_quiet_items(
             meta(from->state, PyTuple_GET_ITEM(from->envelopes, e), from->state->str_pagelinklist));
         good = clusters != NULL;
         for (Py_ssize_t c = 0; good && c < PyTuple_GET_SIZE(clusters); c++) {
-            PyObject *columns = items_of(Py_NewRef(PyTuple_GET_ITEM(clusters, c)));
+            PyObject *columns = ext_quiet_items(Py_NewRef(PyTuple_GET_ITEM(clusters, c)));
             good = columns != NULL && PyTuple_GET_SIZE(columns) <= from->n_columns;
             for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(columns); i++)
                 good = add_pages(from, PyTuple_GET_ITEM(columns, i), i);
@@ -255,10 +159,11 @@ static bool read_ntuple(ext_state *state, PyObject *tree, ext_sizes *out) {
     if (!in_memory(state, tree))
         return false;
     ntuple from = {.state = state,
-                   .fields = items_of(ext_quiet_attr(tree, state->str_all_fields)),
-                   .records = items_of(ext_quiet_attr(tree, state->str_field_records)),
-                   .columns = items_of(ext_quiet_attr(tree, state->str_column_records)),
-                   .envelopes = items_of(ext_quiet_attr(tree, state->str_page_list_envelopes)),
+                   .fields = ext_quiet_items(ext_quiet_attr(tree, state->str_all_fields)),
+                   .records = ext_quiet_items(ext_quiet_attr(tree, state->str_field_records)),
+                   .columns = ext_quiet_items(ext_quiet_attr(tree, state->str_column_records)),
+                   .envelopes =
+                       ext_quiet_items(ext_quiet_attr(tree, state->str_page_list_envelopes)),
                    .out = out};
     bool good = read_pages(&from);
     out->nested = true;
@@ -286,7 +191,7 @@ static PyObject *parquet_metadata(ext_state *state, PyObject *tree) {
 static bool add_columns(ext_state *state, PyObject *tree, ext_sizes *out) {
     PyObject *file = ext_quiet_attr(tree, state->str_file);
     PyObject *schema = ext_quiet_attr(file, state->str_schema_arrow);
-    PyObject *names = items_of(ext_quiet_attr(schema, state->str_names));
+    PyObject *names = ext_quiet_items(ext_quiet_attr(schema, state->str_names));
     bool good = names != NULL;
     for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(names); i++) {
         roast_str text;
@@ -382,7 +287,7 @@ static bool read_parquet(ext_state *state, PyObject *tree, ext_sizes *out) {
 /* ---- any of them ---- */
 
 bool ext_sizes_read(ext_state *state, PyObject *tree, ext_sizes *out) {
-    return (read_ttree(state, tree, out) || read_ntuple(state, tree, out) ||
+    return (ext_root_tree_sizes(state, tree, out) || read_ntuple(state, tree, out) ||
             read_parquet(state, tree, out)) &&
            !out->failed;
 }

@@ -12,10 +12,6 @@ bool ext_sizes_read(ext_state *state, PyObject *tree, ext_sizes *out);
 /* Tells a file from another one of the same name; costs next to nothing. 0: nothing to tell them by. */
 uint64_t ext_sizes_fingerprint(ext_state *state, PyObject *tree);
 
-/* A data member of an object that uproot read: its own, or one of its base classes. A new reference or
- * NULL; never raises. */
-PyObject *ext_root_member(ext_state *state, PyObject *object, PyObject *name);
-
 /* Bytes that reading the branches `preloaded` (a dict, by name) took for these entries; -1: not known. */
 int64_t ext_preloaded_bytes(ext_state *state, PyObject *tree, PyObject *preloaded, int64_t start,
                             int64_t stop);

@@ -60,4 +60,12 @@ static inline bool ext_quiet_text(PyObject *object, roast_str *out) {
     return true;
 }
 
+/* The items of a list, which others may change meanwhile, as a tuple; NULL if it is none. Takes the reference. */
+static inline PyObject *ext_quiet_items(PyObject *object) {
+    PyObject *items = object != NULL && PyList_Check(object) ? PyList_AsTuple(object) : NULL;
+    Py_XDECREF(object);
+    PyErr_Clear();
+    return items;
+}
+
 #endif

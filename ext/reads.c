@@ -1,8 +1,8 @@
 #include "reads.h"
 
 #include "errors.h"
-#include "file_sizes.h"
 #include "quiet.h"
+#include "root_tree.h"
 
 #include <stddef.h>
 #include <string.h>

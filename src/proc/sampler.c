@@ -21,7 +21,7 @@
 #include "proc/watch.h"
 #include "roast/proc.h"
 
-enum { IDLE_TICKS = 50, STACK_BYTES = 64 * 1024 };
+enum { IDLE_TICKS = 5, STACK_BYTES = 64 * 1024 };
 #define MIN_INTERVAL_NS INT64_C(100000)        /* shorter ones would only measure ourselves */
 #define MAX_INTERVAL_NS INT64_C(3600000000000) /* keeps every sum of times far from overflow */
 /* A sleep up to this long is not broken off: who stops the thread waits for its end. */

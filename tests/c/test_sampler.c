@@ -226,12 +226,12 @@ static void parks_and_wakes(void **state) {
     (void)state;
     needs_linux();
     set_pages(1000);
-    roast_sampler *sampler = make(fake_root, 100000); /* 50 idle ticks are 5 ms */
+    roast_sampler *sampler = make(fake_root, 100000); /* 5 idle ticks are 0.5 ms */
     for (int i = 0; i < 20; i++) {
         roast_watch *watch = roast_sampler_open(sampler, 0);
         assert_true(sampled_twice(sampler));
         assert_true(roast_sampler_close(sampler, watch, 0) == pages(1000));
-        usleep(i % 2 ? 500 : 12000); /* ticking on, or parked */
+        usleep(i % 2 ? 100 : 5000); /* ticking on, or parked */
     }
     assert_true(comes_to_rest(sampler));
     assert_int_equal(1, stats_of(sampler).thread_starts);

@@ -367,6 +367,17 @@ def test_spans_in_one_another(client, first_out):
     assert traces(client) == []
 
 
+@pytest.mark.parametrize("first_out", ["inner", "outer"])
+def test_two_spans_of_one_backend(client, first_out):
+    backend = DaskMetricsBackend(client)
+    spans = {name: backend.create_span(name) for name in ("outer", "inner")}
+    burnt = run_burns(client, 2)
+    names = sorted(spans, reverse=first_out == "outer")
+    for name in names:
+        assert cpu(backend.get_span_metrics(spans[name]), "burn") == pytest.approx(burnt, rel=0.05)
+    assert backend.notes == [] and traces(client) == []
+
+
 def test_spans_of_two_threads(client):
     results, failures = {}, []
     both = threading.Barrier(2)

@@ -62,7 +62,7 @@ class DaskSpan:
         """The ids of our spans in this context, the innermost last."""
         from dask.base import get_annotations
 
-        return list(get_annotations().get(ANNOTATION, {}).values())
+        return [one for one in get_annotations().get("span", {}).get("ids", ()) if one in _in_force]
 
     def _end(self) -> None:
         _in_force.pop(self.id, None)
