@@ -14,14 +14,16 @@ TIMED = """
 from time import perf_counter
 {before}
 start = perf_counter()
-import {package}
+{statement}
 print(perf_counter() - start)
 """
 ANALYSIS = "import coffea.processor, coffea.nanoevents, distributed"
+PACKAGE = "import roastcoffea"  # as on a worker, for its decorators
+COLLECTOR = "from roastcoffea import MetricsCollector"
 
 
-def _seconds(environment: Mapping[str, str], before: str, package: str) -> float:
-    result = subprocess.run([sys.executable, "-c", TIMED.format(before=before, package=package)],
+def _seconds(environment: Mapping[str, str], before: str, statement: str) -> float:
+    result = subprocess.run([sys.executable, "-c", TIMED.format(before=before, statement=statement)],
                             env=dict(environment), capture_output=True, text=True, check=True)
     return float(result.stdout)
 
@@ -35,29 +37,30 @@ def _environments(harness: Harness) -> dict[str, dict[str, str]]:
     return found
 
 
-def _timed(harness: Harness, before: str) -> Answers:
+def _timed(harness: Harness, before: str, statement: str) -> Answers:
     environments = _environments(harness)
     answers: dict[str, list[dict[str, float]]] = {OURS: [], THEIRS: []}
     order = list(environments)
     for round_ in range(1 + max(3, harness.rounds // 3)):
         for name in order:
-            seconds = _seconds(environments[name], before, "roastcoffea")
+            seconds = _seconds(environments[name], before, statement)
             if round_ > 0:
                 answers[name].append({"seconds": seconds})
         order.reverse()
     return Answers(answers[OURS], answers[THEIRS])
 
 
-def _floor(harness: Harness, package: str) -> Figure:
+def _floor(harness: Harness, statement: str) -> Figure:
     environment = _environments(harness)[OURS]
-    return figure(_seconds(environment, "", package) for _ in range(max(3, harness.rounds // 4)))
+    return figure(_seconds(environment, "", statement) for _ in range(max(3, harness.rounds // 4)))
 
 
 def rows(harness: Harness) -> Iterator[Row]:
     harness.progress("import: fresh processes ...")
-    found = _timed(harness, "")
-    yield Row("import/import", "s", found.our("seconds"), _floor(harness, "coffea.processor"),
+    found = _timed(harness, "", PACKAGE)
+    yield Row("import/import", "s", found.our("seconds"), _floor(harness, "import coffea.processor"),
               "import coffea.processor", found.their("seconds"))
-    found = _timed(harness, ANALYSIS)
-    yield Row("import/import, Coffea and Dask are there", "s", found.our("seconds"),
-              theirs=found.their("seconds"))
+    for name, statement in (("import", PACKAGE), ("MetricsCollector", COLLECTOR)):
+        found = _timed(harness, ANALYSIS, statement)
+        yield Row(f"import/{name}, Coffea and Dask are there", "s", found.our("seconds"),
+                  theirs=found.their("seconds"))

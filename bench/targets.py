@@ -91,4 +91,5 @@ BETTER: dict[str, float] = {
     "exit/2 workers": 5,
     "exit/12 workers": 5,
     "import/import": 1,
+    "import/import, Coffea and Dask are there": 1,
 }

@@ -1,5 +1,6 @@
 """roastcoffea: the measuring instrument for Coffea analyses."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea._core import (
@@ -11,12 +12,12 @@ from roastcoffea._core import (
     track_metrics,
     track_time,
 )
-from roastcoffea.backends.registry import register_backend
-from roastcoffea.collector import MetricsCollector
-from roastcoffea.export.measurements import load_measurement
-from roastcoffea.results import open_run
 
 if TYPE_CHECKING:
+    from roastcoffea.backends.registry import register_backend
+    from roastcoffea.collector import MetricsCollector
+    from roastcoffea.export.measurements import load_measurement
+    from roastcoffea.results import open_run
     from roastcoffea.visualization.plots import (
         plot_all,
         plot_branch_access_per_chunk,
@@ -94,13 +95,28 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # On demand: matplotlib takes longer to import than all of this package.
-    if name.startswith("plot_") and name in __all__:
-        from roastcoffea.visualization import plots
+# Loaded when somebody asks for them. Every worker imports this package for its decorators, and needs no more than the
+# engine; matplotlib takes longer to import than all of it.
+_HOMES = {
+    "MetricsCollector": "collector",
+    "load_measurement": "export.measurements",
+    "open_run": "results",
+    "register_backend": "backends.registry",
+    **{name: "visualization.plots" for name in __all__ if name.startswith("plot_")},
+}
+_MODULES = {"aggregation", "backends", "collector", "decorator", "export", "instrumentation", "report", "utils",
+            "visualization"}
 
-        return getattr(plots, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

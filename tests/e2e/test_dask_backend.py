@@ -372,8 +372,7 @@ def test_two_spans_of_one_backend(client, first_out):
     backend = DaskMetricsBackend(client)
     spans = {name: backend.create_span(name) for name in ("outer", "inner")}
     burnt = run_burns(client, 2)
-    names = sorted(spans, reverse=first_out == "outer")
-    for name in names:
+    for name in sorted(spans, reverse=first_out == "outer"):
         assert cpu(backend.get_span_metrics(spans[name]), "burn") == pytest.approx(burnt, rel=0.05)
     assert backend.notes == [] and traces(client) == []
 
