@@ -85,9 +85,8 @@ CAUSES = {
                               "long (the floors of its parts), and a leaf of the tree is one such object a chunk.",
     "decorator/on, all readings": "The kernel's readings alone take most of it (see its floor); 0.1.2 takes the memory "
                                   "only.",
-    "overhead/Dask, difference in CPU time at least": "Each of these chunks is the first of its file in its worker, which "
-        "has the sizes of all branches looked up, and each wakes the worker's event loop to send its record. Both were "
-        "seen in a profile; they are not all of it, and the rest is not found yet.",
+    "overhead/Dask, difference in CPU time at least": "Each of these chunks is the first of its file in its worker, so "
+        "that the sizes of all branches are looked up, and its record, with all their names, is sent by itself.",
     "sections/track_time": "Profiled: the clock, twice, and what Python's `with` does for any context manager are most "
                            "of it.",
 }

@@ -27,7 +27,7 @@ from bench.work.nano import CHUNK_EVENTS, FOLDER, READ, SECTIONS, Analysis, file
 from roastcoffea import MetricsCollector
 
 WORKERS = 2
-HELD_BACK = 0.3  # seconds, and more than records wait on a worker for others to be sent with
+HELD_BACK = 1.1  # seconds, and more than records wait on a worker for others to be sent with
 
 
 def balanced(item: Any, index: int) -> Any:

@@ -71,7 +71,7 @@ def test_topics_do_not_mix():
 def test_what_is_due_is_sent_by_the_next_chunk():
     processor = processor_on("memory:due")
     processor.process(Events())
-    time.sleep(0.3)
+    time.sleep(1.05)
     processor.process(Events())
     assert len(channel._kept["memory:due"]) == 1
     assert len(records(channel.take_memory("memory:due"))) == 2
