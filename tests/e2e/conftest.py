@@ -86,3 +86,15 @@ def idle_client():
 @pytest.fixture
 def client(idle_client):
     return idle_client()
+
+
+@pytest.fixture(scope="module")
+def no_trace_of_other_tests(idle_client):
+    """Runs that failed on purpose elsewhere may have had a record on the wire when they ended."""
+
+    def forget(dask_scheduler):
+        topics = dask_scheduler._broker._topics
+        for name in [name for name in topics if "roastcoffea" in name]:
+            del topics[name]
+
+    idle_client().run_on_scheduler(forget)

@@ -90,7 +90,7 @@ class KillsOnce(Analysis):
             except FileExistsError:
                 pass
             else:
-                time.sleep(0.7)  # so that others have been sent and done
+                time.sleep(1.5)  # so that records of others have been sent
                 os.kill(os.getpid(), signal.SIGKILL)
         return {"events": len(events)}
 

@@ -19,110 +19,16 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+from dask_parts import LATER, burn, cluster, cpu, doze, eventually, run_burns, send, traces  # noqa: E402
 from roastcoffea import _core  # noqa: E402
 from roastcoffea.backends import _scheduler  # noqa: E402
 from roastcoffea.backends import dask as backend_module  # noqa: E402
-from roastcoffea.backends._remote import by_value  # noqa: E402
 from roastcoffea.aggregation.tracking import TrackingData  # noqa: E402
 from roastcoffea.backends.base import AbstractMetricsBackend  # noqa: E402
 from roastcoffea.backends.dask import DaskBackend, DaskMetricsBackend  # noqa: E402
 
-LATER = 3600.0  # an interval that does not end during a test
 
-
-# ---- what runs on workers, which do not know this file ----
-
-@by_value
-def burn(seconds, _=None):
-    import time
-
-    start = time.thread_time()
-    while time.thread_time() - start < seconds:
-        sum(range(1000))
-    return seconds
-
-
-@by_value
-def doze(seconds):
-    import time
-
-    time.sleep(seconds)
-
-
-@by_value
-def send(topic, first, count):
-    from roastcoffea.channel import deliver
-
-    for i in range(first, first + count):
-        deliver(topic, b"%d" % i)
-
-
-# ---- parts ----
-
-@contextlib.contextmanager
-def cluster(**options):
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", **options}
-    with distributed.LocalCluster(**options) as made:
-        with distributed.Client(made, set_as_default=False) as client:
-            yield made, client
-
-
-def eventually(condition, seconds=20.0):
-    """Waits for what is bound to happen."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
-
-
-def traces(client):
-    """Everything of ours that could be found on scheduler, workers and here."""
-
-    def on_scheduler(dask_scheduler):
-        return [
-            name
-            for names in (
-                dask_scheduler.plugins,
-                dask_scheduler.periodic_callbacks,
-                dask_scheduler.worker_plugins,
-                dask_scheduler.nanny_plugins,
-                dask_scheduler._broker._topics,
-            )
-            for name in names
-            if "roastcoffea" in name
-        ]
-
-    def on_worker(dask_worker):
-        names = [*dask_worker.plugins, *dask_worker.periodic_callbacks]
-        return [name for name in names if "roastcoffea" in name]
-
-    found = client.run_on_scheduler(on_scheduler)
-    found += [name for names in client.run(on_worker).values() for name in names]
-    found += [name for name in client._event_handlers if "roastcoffea" in name]
-    found += [t.name for t in threading.enumerate() if "roastcoffea" in t.name]
-    found += list(dask.get_annotations())
-    return found
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_trace_of_other_tests(idle_client):
-    """Runs that failed on purpose elsewhere may have had a record on the wire when they ended."""
-
-    def forget(dask_scheduler):
-        topics = dask_scheduler._broker._topics
-        for name in [name for name in topics if "roastcoffea" in name]:
-            del topics[name]
-
-    idle_client().run_on_scheduler(forget)
-
-
-def cpu(metrics, prefix, activity="thread-cpu"):
-    return sum(v for k, v in metrics.items() if k[1:3] == (prefix, activity))
-
-
-def run_burns(client, count=8, seconds=0.02):
-    client.gather(client.map(burn, [seconds] * count, range(count), pure=False))
-    return count * seconds
+pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")
 
 
 # ---- what it needs ----
@@ -605,104 +511,6 @@ def test_messages_that_find_no_room_are_told(client, monkeypatch):
     assert backend.close_channel() == [b"%d" % i for i in range(10)]
     (note,) = backend.notes
     assert "5 messages" in note
-
-
-# ---- the end of a run ----
-
-def collected(client, backend, topic, span, at_once):
-    """A small run: its span metrics, messages and series."""
-    run_burns(client, 4)
-    client.submit(send, topic, 0, 3, pure=False).result()
-    if at_once:
-        backend.end_run(span)
-    return backend.get_span_metrics(span), backend.close_channel(), backend.stop_tracking()
-
-
-def begin(client):
-    backend = DaskMetricsBackend(client)
-    topic = backend.open_channel()
-    backend.start_tracking(LATER)
-    return backend, topic, backend.create_span("run")
-
-
-def assert_complete(client, backend, found):
-    metrics, messages, tracking = found
-    assert cpu(metrics, "burn") == pytest.approx(0.08, rel=0.2)
-    assert sorted(messages) == [b"0", b"1", b"2"]
-    assert set(tracking["worker_counts"].values()) == {len(client.nthreads())}
-    assert len(backend.series) == 2 and backend.attempts is not None
-    assert traces(client) == []
-
-
-@pytest.fixture
-def calls(client, monkeypatch):
-    """The functions that the scheduler was asked to run."""
-    made, real = [], client.run_on_scheduler
-
-    def counted(function, *args, **kwargs):
-        made.append(function.__name__)
-        return real(function, *args, **kwargs)
-
-    monkeypatch.setattr(client, "run_on_scheduler", counted)
-    return made
-
-
-@pytest.mark.parametrize(("at_once", "asked"), [(True, 1), (False, 4)])
-def test_the_end_of_a_run(client, calls, at_once, asked):
-    backend, topic, span = begin(client)
-    found = collected(client, backend, topic, span, at_once)
-    assert calls.count("finish") == asked
-    assert_complete(client, backend, found)
-    assert backend.notes == []
-
-
-def test_the_collector_asks_once(client, calls):
-    from roastcoffea import MetricsCollector
-
-    with MetricsCollector(client) as collector:
-        run_burns(client, 4)
-    assert calls.count("finish") == 1 and collector.notes == []
-    assert cpu(collector.span_metrics, "burn") == pytest.approx(0.08, rel=0.2)
-
-
-def test_an_end_that_fails_is_asked_for_one_by_one(client, monkeypatch):
-    backend, topic, span = begin(client)
-    real, failures = backend._on_scheduler, [OSError("the line was cut")]
-
-    def cut_once(function, *args):
-        if function is backend_module.finish and failures:
-            raise failures.pop()
-        return real(function, *args)
-
-    monkeypatch.setattr(backend, "_on_scheduler", cut_once)
-    assert_complete(client, backend, collected(client, backend, topic, span, at_once=True))
-    (note,) = backend.notes
-    assert "the line was cut" in note
-
-
-def test_the_end_of_a_run_leaves_other_spans_alone(client):
-    backend, topic, span = begin(client)
-    other = backend.create_span("another")
-    run_burns(client, 2)
-    other.close()
-    backend.end_run(span)
-    assert cpu(backend.get_span_metrics(span), "burn") == pytest.approx(0.04, rel=0.2)
-    backend.stop_tracking()
-    assert backend.close_channel() == []
-    assert cpu(backend.get_span_metrics(other), "burn") == pytest.approx(0.04, rel=0.2)
-    assert traces(client) == []
-
-
-def test_what_the_end_of_a_run_told_is_not_told_of_the_next(client):
-    backend, topic, span = begin(client)
-    another = backend.create_span("another")
-    another.close()
-    first = collected(client, backend, topic, span, at_once=True)[-1]["worker_counts"]
-    backend.start_tracking(LATER)
-    second = backend.stop_tracking()["worker_counts"]
-    assert len(second) == 2 and min(second) > max(first)
-    backend.get_span_metrics(another)
-    assert traces(client) == []
 
 
 # ---- others on the cluster, and what remains ----

@@ -584,6 +584,22 @@ def test_what_is_no_tree(tree, no_faults):
     assert chunk["accessed_branches"] == ["pt"]
 
 
+def test_branches_of_several_kinds():
+    """That of an object keeps name, sizes and what is inside of it one class further up than a plain one."""
+
+    def kind_of(i, column):
+        return SimpleNamespace(_members={"fID": i}, _bases=[column]) if i % 3 == 0 else column
+
+    columns = [kind_of(i, Column(f"b{i}", i, 10 * i, [Column("in", 1000 + i)] if i % 2 else []))
+               for i in range(100)]
+    mapping = Mapping(Tree(*columns))
+    chunk = process(lambda: [mapping.read(f"b{i}") for i in (3, 64, 99)], events_on(mapping))
+    sizes = {f"b{i}": i for i in range(100)} | {f"b{i}/in": 1000 + i for i in range(1, 100, 2)}
+    assert chunk["file_metadata"]["branch_bytes"] == sizes
+    assert chunk["accessed_bytes"] == 3 + 64 + 99
+    assert chunk["accessed_uncompressed_bytes"] == 10 * (3 + 64 + 99)
+
+
 def test_a_tree_that_contains_itself():
     loop = Column("loop")
     loop._members["fBranches"]._data.append(loop)

@@ -108,12 +108,13 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         result.update(_task_counts(order, plugin, span, dask_scheduler))
     if span is not None:
         result.update(await _read_span(span, result, dask_scheduler))
-    if order["take"] and plugin is not None:
-        result["messages"], result["dropped"] = plugin.take_messages()
     if order["series"] and plugin is not None:
         result["series"] = plugin.stop_sampling()
     if order["attempts"] and plugin is not None:
         result["attempts"] = plugin.stop_watching()
+    # Behind what may fail: taken messages are not there for a second try.
+    if order["take"] and plugin is not None:
+        result["messages"], result["dropped"] = plugin.take_messages()
     # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
     if order["remove"] and result.get("complete", True):
         _remove(order, plugin, dask_scheduler)

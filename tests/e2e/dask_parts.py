@@ -1,0 +1,97 @@
+"""What tests of the Dask backend have in common: clusters, work for them, and a look for traces."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+import dask
+import distributed
+
+from roastcoffea.backends._remote import by_value
+
+LATER = 3600.0  # an interval that does not end during a test
+
+
+# ---- what runs on workers, which do not know this file ----
+
+@by_value
+def burn(seconds, _=None):
+    import time
+
+    start = time.thread_time()
+    while time.thread_time() - start < seconds:
+        sum(range(1000))
+    return seconds
+
+
+@by_value
+def doze(seconds):
+    import time
+
+    time.sleep(seconds)
+
+
+@by_value
+def send(topic, first, count):
+    from roastcoffea.channel import deliver
+
+    for i in range(first, first + count):
+        deliver(topic, b"%d" % i)
+
+
+# ---- parts ----
+
+@contextlib.contextmanager
+def cluster(**options):
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", **options}
+    with distributed.LocalCluster(**options) as made:
+        with distributed.Client(made, set_as_default=False) as client:
+            yield made, client
+
+
+def eventually(condition, seconds=20.0):
+    """Waits for what is bound to happen."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def traces(client):
+    """Everything of ours that could be found on scheduler, workers and here."""
+
+    def on_scheduler(dask_scheduler):
+        return [
+            name
+            for names in (
+                dask_scheduler.plugins,
+                dask_scheduler.periodic_callbacks,
+                dask_scheduler.worker_plugins,
+                dask_scheduler.nanny_plugins,
+                dask_scheduler._broker._topics,
+            )
+            for name in names
+            if "roastcoffea" in name
+        ]
+
+    def on_worker(dask_worker):
+        names = [*dask_worker.plugins, *dask_worker.periodic_callbacks]
+        return [name for name in names if "roastcoffea" in name]
+
+    found = client.run_on_scheduler(on_scheduler)
+    found += [name for names in client.run(on_worker).values() for name in names]
+    found += [name for name in client._event_handlers if "roastcoffea" in name]
+    found += [t.name for t in threading.enumerate() if "roastcoffea" in t.name]
+    found += list(dask.get_annotations())
+    return found
+
+
+def cpu(metrics, prefix, activity="thread-cpu"):
+    return sum(v for k, v in metrics.items() if k[1:3] == (prefix, activity))
+
+
+def run_burns(client, count=8, seconds=0.02):
+    client.gather(client.map(burn, [seconds] * count, range(count), pure=False))
+    return count * seconds
