@@ -14,8 +14,16 @@
 enum {
     DEEPEST = 32,  /* branches inside of branches */
     ABREAST = 32,  /* branches at a time */
-    LINE = 64,     /* bytes of a line of the cache */
     ANCESTORS = 4, /* TBranchElement, TBranch, TNamed, TObject */
+    LINE = 64,     /* bytes of a line of the cache */
+    /* How much of an object is looked at. */
+    OF_NAME = sizeof(PyASCIIObject) + 32,
+    OF_INSTANCE = 104, /* as far as the attributes that are wanted */
+#if PY_VERSION_HEX >= 0x030D0000
+    IN_FRONT = 0,
+#else
+    IN_FRONT = 32, /* where the attributes are */
+#endif
 };
 
 /* ---- members ---- */
@@ -50,15 +58,16 @@ static int64_t size_of(PyObject *number) {
 
 /* ---- some branches side by side ---- */
 
+/* Lines that are needed soon. Only these: to bring some more costs as much as to bring a needed one. */
 static void ask_for(const void *memory, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch((const char *)memory + at);
+    const char *at = memory, *end = at + bytes;
+    __builtin_prefetch(at);
+    for (at += LINE - (uintptr_t)at % LINE; at < end; at += LINE)
+        __builtin_prefetch(at);
 }
 
-static void ask_for_object(PyObject *object) {
-    /* What its class lays down in front of it, and behind. */
-    if (object != NULL)
-        ask_for((const char *)object - LINE, 3 * LINE);
+static void ask_for_instance(PyObject *object) {
+    ask_for((const char *)object - IN_FRONT, IN_FRONT + OF_INSTANCE);
 }
 
 /* The tables of dicts: indices, then an entry of two or three pointers for each. */
@@ -69,19 +78,23 @@ static void ask_for_tables(PyObject *const *dicts, Py_ssize_t n) {
                     2 * LINE + 16 * (size_t)PyDict_GET_SIZE(dicts[i]));
 }
 
-/* out[i] = the attribute of objects[i], or NULL; what it is will be needed. */
-static void attributes(PyObject *const *objects, PyObject *name, Py_ssize_t n, PyObject **out) {
+/* out[i] = the attribute of objects[i], or NULL; `bytes` of it will be needed. */
+static void attributes(PyObject *const *objects, PyObject *name, Py_ssize_t n, size_t bytes,
+                       PyObject **out) {
     for (Py_ssize_t i = 0; i < n; i++) {
         out[i] = ext_quiet_attr(objects[i], name);
-        ask_for_object(out[i]);
+        if (out[i] != NULL)
+            ask_for(out[i], bytes);
     }
 }
 
-static void items(PyObject *const *dicts, PyObject *name, Py_ssize_t n, PyObject **out) {
+static void items(PyObject *const *dicts, PyObject *name, Py_ssize_t n, size_t bytes,
+                  PyObject **out) {
     for (Py_ssize_t i = 0; i < n; i++) {
         out[i] =
             dicts[i] != NULL && PyDict_CheckExact(dicts[i]) ? ext_quiet_item(dicts[i], name) : NULL;
-        ask_for_object(out[i]);
+        if (out[i] != NULL)
+            ask_for(out[i], bytes);
     }
 }
 
@@ -89,7 +102,8 @@ static void first_of(PyObject *const *lists, Py_ssize_t n, PyObject **out) {
     for (Py_ssize_t i = 0; i < n; i++) {
         bool any = lists[i] != NULL && PyList_CheckExact(lists[i]) && PyList_GET_SIZE(lists[i]) > 0;
         out[i] = any ? Py_NewRef(PyList_GET_ITEM(lists[i], 0)) : NULL;
-        ask_for_object(out[i]);
+        if (out[i] != NULL)
+            ask_for_instance(out[i]);
     }
 }
 
@@ -109,18 +123,18 @@ static void look_where_they_are(ext_state *state, PyObject *const *branches, Py_
                                 abreast *out) {
     PyObject *members[ABREAST], *bases[ABREAST], *base[ABREAST], *of_base[ABREAST], *array[ABREAST];
     for (Py_ssize_t i = 0; i < n; i++)
-        ask_for_object(branches[i]);
-    attributes(branches, state->str_members, n, members);
-    attributes(branches, state->str_bases, n, bases);
+        ask_for_instance(branches[i]);
+    attributes(branches, state->str_members, n, sizeof(PyDictObject), members);
+    attributes(branches, state->str_bases, n, sizeof(PyListObject), bases);
     ask_for_tables(members, n);
     first_of(bases, n, base);
-    items(members, state->str_f_zip_bytes, n, out->bytes);
-    items(members, state->str_f_tot_bytes, n, out->uncompressed_bytes);
-    items(members, state->str_f_branches, n, array);
-    attributes(base, state->str_members, n, of_base);
+    items(members, state->str_f_zip_bytes, n, sizeof(PyLongObject), out->bytes);
+    items(members, state->str_f_tot_bytes, n, sizeof(PyLongObject), out->uncompressed_bytes);
+    items(members, state->str_f_branches, n, OF_INSTANCE, array);
+    attributes(base, state->str_members, n, sizeof(PyDictObject), of_base);
     ask_for_tables(of_base, n);
-    attributes(array, state->str_data, n, out->inner);
-    items(of_base, state->str_f_name, n, out->name);
+    attributes(array, state->str_data, n, sizeof(PyListObject), out->inner);
+    items(of_base, state->str_f_name, n, OF_NAME, out->name);
     release(array, n);
     release(of_base, n);
     release(base, n);

@@ -129,6 +129,7 @@ class MetricsCollector(Results):
         self._faults = faults()["count"]
         self._provenance = provenance()
         self._begin_measurement()
+        self.metrics_backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
         self._topic = self.metrics_backend.open_channel()
         if self.processor_instance is not None:
             self._mark(self.processor_instance)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import os
 import platform
+import re
 import subprocess
+from pathlib import Path
 
 from roastcoffea._core import __version__, describe_host
 
@@ -17,6 +20,9 @@ __all__ = ["provenance"]
 # The distributions whose version tells how a run came about.
 PACKAGES = ("coffea", "dask", "distributed", "uproot", "awkward", "numpy")
 GIT_SECONDS = 2.0
+# Where git looks before it looks around.
+_ELSEWHERE = frozenset(("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"))
+_COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def provenance() -> dict[str, str]:
@@ -46,6 +52,29 @@ def _versions() -> dict[str, str]:
 
 def _git_revision() -> str | None:
     """The commit that is checked out where the user works, if that is a repository."""
+    if _ELSEWHERE.intersection(os.environ):
+        return _ask_git()
+    try:
+        here = Path.cwd()
+        kept = next((folder / ".git" for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    except OSError:  # a folder that was removed, or may not be looked into
+        return None
+    return None if kept is None else _read_revision(kept) or _ask_git()
+
+
+def _read_revision(git: Path) -> str | None:
+    """As most repositories keep it; to start the program takes a hundred times as long."""
+    try:
+        head = (git / "HEAD").read_text().strip()
+        if not head.startswith("ref: refs/"):
+            return head if _COMMIT.fullmatch(head) else None
+        commit = (git / head.removeprefix("ref: ")).read_text().strip()
+        return commit if _COMMIT.fullmatch(commit) else None
+    except (OSError, ValueError):  # packed away, a worktree of another repository, ...
+        return None
+
+
+def _ask_git() -> str | None:
     try:
         answer = subprocess.run(
             ["git", "rev-parse", "--verify", "HEAD"],
@@ -54,4 +83,3 @@ def _git_revision() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout.strip() if answer.returncode == 0 else None
-

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "command", "finish", "finish_worker", "look", "sample"]
+__all__ = ["by_value", "command", "finish", "finish_worker", "install", "look", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -50,6 +50,30 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
     return {"problem": problem, "spans": "spans" in dask_scheduler.extensions}
+
+
+async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
+    """Puts our plugin onto the scheduler, where it has this package. What `look` says, and whether
+    the workers are sampled from now on."""
+    found = {**look(dask_scheduler), "sampling": False}
+    if found["problem"] is not None:
+        return found
+    import contextlib
+
+    from roastcoffea.backends._scheduler import SchedulerPost
+
+    try:
+        post = SchedulerPost(order["name"], order["topic"], order["client"], order["message_limit"])
+        await post.start(dask_scheduler)
+        dask_scheduler.add_plugin(post, name=post.name)
+    except Exception as error:
+        found["problem"] = f"{type(error).__name__}: {error}"
+        return found
+    if order["interval"] is not None:
+        with contextlib.suppress(Exception):  # who asks for it alone is told why it cannot be
+            post.start_sampling(order["interval"])
+            found["sampling"] = True
+    return found
 
 
 def command(name: str, method: str, *args: Any, dask_scheduler: Any = None) -> Any:

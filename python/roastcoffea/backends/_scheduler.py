@@ -81,9 +81,13 @@ class SchedulerPost(SchedulerPlugin):
         self.stop_sampling()
         self.start_watching()
         self.series = WorkerSeries()
-        for address in self.scheduler.workers:
-            self._join(address)
-        self._tick()
+        try:
+            for address in self.scheduler.workers:
+                self._join(address)
+            self._tick()
+        except BaseException:
+            self.series = None
+            raise
         callback = PeriodicCallback(self._tick, interval * 1000)
         self.scheduler.periodic_callbacks[self.name] = callback
         callback.start()

@@ -70,6 +70,11 @@ class AbstractMetricsBackend(ABC):
         ``series`` again. It is called by a thread of the collector's, never by two at once."""
         return [], None
 
+    def begin_run(self, interval: float | None) -> None:
+        """Tells the backend that a run begins: `open_channel`, `start_tracking` with this interval (None: the
+        workers are not tracked) and `create_span` follow. What they have to prepare elsewhere can be prepared
+        here, at once."""
+
     def end_run(self, span_info: Any) -> None:
         """Tells the backend that the run has ended: `get_span_metrics` of this span, `close_channel` and
         `stop_tracking` follow. One for which every question is a trip may ask them all here, at once."""

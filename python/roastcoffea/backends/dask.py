@@ -11,7 +11,7 @@ from typing import Any
 
 from roastcoffea._core import Attempts, WorkerSeries
 from roastcoffea.backends._client_post import ClientPost
-from roastcoffea.backends._remote import by_value, command, finish, finish_worker, look
+from roastcoffea.backends._remote import by_value, command, finish, finish_worker, install, look
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
@@ -49,6 +49,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._name: str | None = None
         self._local: ClientPost | None = None
         self._sampling = False
+        self._sampled_every: float | None = None  # seconds, since begin_run(), where it did
         self._channel = False
         self._spans: dict[str, DaskSpan] = {}
         self._slow: list[str] = []
@@ -73,10 +74,17 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     def notes(self) -> list[str]:
         return list(self._notes)
 
+    # ---- the beginning of a run ----
+
+    def begin_run(self, interval: float | None) -> None:
+        """All that `open_channel`, `start_tracking` and `create_span` need on the scheduler, in one call."""
+        if self._name is None:
+            self._install(interval if interval is not None and _is_interval(interval) else None)
+
     # ---- workers ----
 
     def start_tracking(self, interval: float) -> None:
-        if not (interval > 0 and math.isfinite(interval)):
+        if not _is_interval(interval):
             raise ValueError(f"interval: {interval!r} is no number of seconds above 0")
         if self._sampling:
             raise RuntimeError("the workers are tracked already: call stop_tracking() first")
@@ -87,7 +95,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         try:
             if self._local is not None:
                 self._local.start_sampling(interval)
-            else:
+            elif interval != self._sampled_every:
                 self._on_scheduler(command, self._name, "start_sampling", interval)
             self._sampling = True
         except Exception as error:
@@ -97,7 +105,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     def stop_tracking(self) -> dict[str, Any]:
         if not self._sampling:
             return {}
-        self._sampling = False
+        self._sampling, self._sampled_every = False, None
         result = self._ended or self._finish(series=True, attempts=True)
         try:
             if self._local is not None:
@@ -290,32 +298,33 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 self._note(f"the scheduler could not be asked: {_words(error)}")
         return self._looked or {}
 
-    def _install(self) -> bool:
-        """Whether the post is there."""
+    def _install(self, interval: float | None = None) -> bool:
+        """Whether the post is there; with an interval it samples the workers from the start."""
         self._check_synchronous()
         self._ended = {}
         if self._name is not None:
             return True
-        found = self._look()
-        if not found:
-            return False
         name = f"roastcoffea-{uuid.uuid4().hex}"
-        from roastcoffea.backends._scheduler import SchedulerPost
-
-        problem = found["problem"]
-        if problem is None:
-            try:
-                post = SchedulerPost(name, f"dask:{name}", self.client.id, MESSAGE_LIMIT)
-                self.client.register_plugin(post, name=name)
-            except Exception as error:
-                problem = _words(error)
-        if problem is not None:
+        order = {
+            "name": name,
+            "topic": f"dask:{name}",
+            "client": self.client.id,
+            "message_limit": MESSAGE_LIMIT,
+            "interval": interval,
+        }
+        try:
+            found = self._looked = self._on_scheduler(install, order)
+        except Exception as error:
+            self._note(f"the scheduler could not be asked: {_words(error)}")
+            return False
+        if found["problem"] is not None:
             self._note(
-                f"the scheduler cannot load roastcoffea ({problem}): its workers are sampled from "
-                "the client, and the attempts of the tasks are not known"
+                f"the scheduler cannot load roastcoffea ({found['problem']}): its workers are sampled "
+                "from the client, and the attempts of the tasks are not known"
             )
             self._local = ClientPost(self.client, f"dask:{name}", MESSAGE_LIMIT)
         self._name = name
+        self._sampled_every = interval if found["sampling"] else None
         return True
 
     def _remove_if_done(self) -> None:
@@ -418,6 +427,10 @@ class DaskMetricsBackend(AbstractMetricsBackend):
 
 
 DaskBackend = DaskMetricsBackend
+
+
+def _is_interval(seconds: float) -> bool:
+    return seconds > 0 and math.isfinite(seconds)
 
 
 def _words(error: Exception) -> str:

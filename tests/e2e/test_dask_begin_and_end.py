@@ -1,6 +1,9 @@
-"""The end of a run on Dask: all that the backend has to ask is asked at once, and nothing is lost where that fails."""
+"""The beginning and the end of a run on Dask: all that the backend has to ask is asked at once, and nothing is lost where
+that fails."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 
@@ -23,8 +26,10 @@ def collected(client, backend, topic, span, at_once):
     return backend.get_span_metrics(span), backend.close_channel(), backend.stop_tracking()
 
 
-def begin(client):
+def begin(client, at_once=False):
     backend = DaskMetricsBackend(client)
+    if at_once:
+        backend.begin_run(LATER)
     topic = backend.open_channel()
     backend.start_tracking(LATER)
     return backend, topic, backend.create_span("run")
@@ -52,6 +57,78 @@ def calls(client, monkeypatch):
     return made
 
 
+# ---- the beginning ----
+
+def test_the_interval_that_is_tracked_with_is_the_last_one(client, calls):
+    backend = DaskMetricsBackend(client)
+    backend.begin_run(LATER)
+    backend.start_tracking(0.05)
+    time.sleep(0.5)
+    assert len(backend.stop_tracking()["worker_counts"]) > 3
+    assert calls[:2] == ["install", "command"] and traces(client) == []
+
+
+def test_each_series_begins_anew(client):
+    backend = DaskMetricsBackend(client)
+    backend.begin_run(LATER)
+    topic = backend.open_channel()
+    first, second = [], []
+    for found in (first, second):
+        backend.start_tracking(LATER)
+        found += backend.stop_tracking()["worker_counts"]
+    assert len(first) == len(second) == 2 and min(second) > max(first)
+    assert topic is not None and backend.close_channel() == [] and traces(client) == []
+
+
+@pytest.mark.parametrize("interval", [None, 0.0, -1.0, float("nan"), float("inf")])
+def test_a_beginning_without_tracking(client, interval):
+    backend = DaskMetricsBackend(client)
+    backend.begin_run(interval)
+    backend.open_channel()
+    assert backend.close_channel() == [] and backend.series is None
+    assert traces(client) == [] and backend.notes == []
+
+
+def test_a_beginning_that_nothing_follows(client):
+    backend = DaskMetricsBackend(client)
+    backend.begin_run(LATER)
+    backend.close()
+    assert traces(client) == [] and backend.notes == []
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_workers_that_cannot_be_sampled_at_once(client, monkeypatch, failures):
+    real, left = _scheduler.SchedulerPost._tick, [RuntimeError("no look at them")] * failures
+
+    def fails(self):
+        if left:
+            raise left.pop()
+        real(self)
+
+    monkeypatch.setattr(_scheduler.SchedulerPost, "_tick", fails)
+    backend, topic, span = begin(client, at_once=True)
+    run_burns(client, 4)
+    assert cpu(backend.get_span_metrics(span), "burn") == pytest.approx(0.08, rel=0.2)
+    assert bool(backend.stop_tracking()) == (failures == 1)
+    assert [("no look at them" in note) for note in backend.notes] == [True] * (failures - 1)
+    assert topic is not None and backend.close_channel() == [] and traces(client) == []
+
+
+def test_a_post_that_cannot_be_set_up_is_set_up_here(client, monkeypatch):
+    async def fails(self, scheduler):
+        raise RuntimeError("no room for a plugin")
+
+    monkeypatch.setattr(_scheduler.SchedulerPost, "start", fails)
+    backend, topic, span = begin(client, at_once=True)
+    metrics, messages, tracking = collected(client, backend, topic, span, at_once=True)
+    assert cpu(metrics, "burn") == pytest.approx(0.08, rel=0.2)
+    assert sorted(messages) == [b"0", b"1", b"2"] and tracking["worker_counts"]
+    (note,) = backend.notes
+    assert "no room for a plugin" in note and traces(client) == []
+
+
+# ---- the end ----
+
 @pytest.mark.parametrize(("at_once", "asked"), [(True, 1), (False, 4)])
 def test_the_end_of_a_run(client, calls, at_once, asked):
     backend, topic, span = begin(client)
@@ -66,7 +143,8 @@ def test_the_collector_asks_once(client, calls):
 
     with MetricsCollector(client) as collector:
         run_burns(client, 4)
-    assert calls.count("finish") == 1 and collector.notes == []
+    assert calls == ["install", "finish"] and collector.notes == []
+    assert set(collector.tracking_data["worker_counts"].values()) == {len(client.nthreads())}
     assert cpu(collector.span_metrics, "burn") == pytest.approx(0.08, rel=0.2)
 
 
