@@ -29,7 +29,7 @@ from roastcoffea._core import ChunkLog
 CONFIDENCE = 0.95
 COPIES = 1  # of four chunks: a run takes one or two seconds
 LONGER = 8
-PAIRS_A_ROUND = {"iterative": 6, "Dask": 20}
+PAIRS_A_ROUND = {"iterative": 10, "Dask": 20}
 OF_THEM_EVERY = 20  # pairs: what is sought of theirs is no small difference
 KNOWN_TO_THEM = ("Dask",)
 PACE = 200  # chunks a second, of the worker that sends records beside the output
