@@ -63,7 +63,7 @@ def _git_revision() -> str | None:
 
 
 def _read_revision(git: Path) -> str | None:
-    """As most repositories keep it; to start the program takes a hundred times as long."""
+    """As most repositories keep it: to start the program takes milliseconds."""
     try:
         head = (git / "HEAD").read_text().strip()
         if not head.startswith("ref: refs/"):
