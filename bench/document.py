@@ -163,12 +163,15 @@ def subject_table(rows: list[Told]) -> str:
 
 
 def words_of(rows: list[Told]) -> Iterator[str]:
-    """What floors and 0.1.2 are, where it is not plain: once for all rows that share it."""
-    for field, words in (("floor_is", "Floor"), ("theirs_is", "0.1.2")):
-        texts = dict.fromkeys(row[field] for row in rows if row[field])
-        for text in texts:
-            names = [_name(row) for row in rows if row[field] == text]
-            yield f"- {words} of *{'*, *'.join(names)}*: {text}."
+    """What floors and 0.1.2 are, where it is not plain: once for all rows that share it. Of a row without a floor
+    they are words about the row itself."""
+    with_floor, without = [row for row in rows if row["floor"]], [row for row in rows if not row["floor"]]
+    for field, words, of_them in (
+        ("floor_is", "Floor of ", with_floor), ("floor_is", "", without), ("theirs_is", "0.1.2 of ", rows),
+    ):
+        for text in dict.fromkeys(row[field] for row in of_them if row[field]):
+            names = [_name(row) for row in of_them if row[field] == text]
+            yield f"- {words}*{'*, *'.join(names)}*: {text}."
 
 
 def growth_table(points: list[Told]) -> str:
