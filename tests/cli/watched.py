@@ -43,6 +43,11 @@ def wait_for(path: Path, seconds: float = 30) -> bool:
     return path.exists()
 
 
+def _hear_interrupts() -> None:
+    """A job in the background of a shell ignores them, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def check_signals(program: Path) -> list[str]:
     """What is sent to roast reaches the command, once; what the command makes of it is what counts."""
     found = []
@@ -51,7 +56,7 @@ def check_signals(program: Path) -> list[str]:
             ready = Path(folder) / "ready"
             script = f"trap 'echo got; exit 7' {number.name[3:]}; touch {ready}; while :; do sleep 0.02; done"
             process = subprocess.Popen([program, "run", "-q", "-o", folder, "--name", "x", "--", "sh", "-c", script],
-                                       stdout=subprocess.PIPE, start_new_session=True)
+                                       stdout=subprocess.PIPE, start_new_session=True, preexec_fn=_hear_interrupts)
             if not wait_for(ready):
                 found.append("the command did not start")
             os.kill(process.pid, number)
