@@ -137,7 +137,7 @@ class MetricsCollector(Results):
         self._tasks = Tasks()
         self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._failed_items: list[Any] = []
-        self._tracked = False  # whether a processor has our decorator, so that each chunk has a record
+        self._expected = 0  # chunks of processors with our decorator, which leave a record each
         self._during, self._after = ExitStack(), ExitStack()
         self._started = 0.0
         self._fetched = False
@@ -332,7 +332,6 @@ class MetricsCollector(Results):
             if self.processor_instance is None:
                 self.processor_instance = call.processor
             self._mark(call.processor)
-            self._tracked = is_tracked(call.processor) or self._tracked
             self.calls.append(describe(call))
         self._look_for_us(call)
         if self._live is not None:
@@ -364,7 +363,7 @@ class MetricsCollector(Results):
                 for chunks in call.chunks:
                     self._ask(f"what the output has under {OUTPUT_KEY}", self._take, chunks)
                 if call.report is not None:
-                    self._ask("Coffea's report", self._take_report, call.report)
+                    self._ask("Coffea's report", self._take_report, call, call.report)
             finally:
                 self._unmark(call.processor)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
@@ -372,9 +371,11 @@ class MetricsCollector(Results):
         self._suspects += map(_piece_of, call.failed)
         self._suspects += _pieces_in(call.error)
 
-    def _take_report(self, report: dict[str, Any]) -> None:
+    def _take_report(self, call: RunnerCall, report: dict[str, Any]) -> None:
         sum_reports([report])  # says what is wrong with it
         self.reports.append(report)
+        if is_tracked(call.processor):
+            self._expected += len(call.items)
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         self.preprocessing.append(preprocessing)
@@ -510,6 +511,7 @@ class MetricsCollector(Results):
         if attempts is not None:
             for name in {self.processor_name, *(call["processor"] for call in self.calls)} - {None}:
                 attempts.set_kind(name, "processing")
+        self._note_missing_records(chunks)
         parts: dict[str, Any] = {
             "report": report,
             "chunks": chunks,
@@ -537,6 +539,13 @@ class MetricsCollector(Results):
         )
         self.run = run
         self._note_failed_items()
+
+    def _note_missing_records(self, chunks: list[Any]) -> None:
+        expected = self._expected - self.replayed_chunks
+        if len(chunks) < expected:
+            self.note(
+                f"{len(chunks)} of {expected} chunks have a record: what is known of chunks alone is known of these"
+            )
 
     def _figures(self) -> dict[Any, Any]:
         """What the spans measured and, in the same form, what preprocessing cost."""

@@ -280,7 +280,10 @@ def has_us() -> bool:
     import importlib.util
     import os
 
-    spec = importlib.util.find_spec("roastcoffea")
+    try:
+        spec = importlib.util.find_spec("roastcoffea")
+    except ImportError:
+        return False
     folders = spec.submodule_search_locations if spec is not None else None
     return any(name.startswith("_core.") for folder in folders or () for name in os.listdir(folder))
 
