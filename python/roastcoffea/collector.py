@@ -26,7 +26,7 @@ from roastcoffea.export.measurements import (
 )
 from roastcoffea.guard import attempt, hook, listen, unlisten, warn, words
 from roastcoffea.live import LiveWriter
-from roastcoffea.marks import Mark
+from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
 from roastcoffea.provenance import provenance
@@ -381,7 +381,9 @@ class MetricsCollector(Results):
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        self._marks.append(_Marked(processor, self._topic))
+        marked = _Marked(processor)
+        self._marks.append(marked)
+        marked.put(self._topic)
 
     def _unmark(self, processor: Any) -> None:
         for marked in reversed(self._marks):
@@ -490,12 +492,14 @@ class MetricsCollector(Results):
 
     def _aggregate(self) -> None:
         """Computes all metrics; where that fails, without the parts of the run that may be the reason."""
-        for count in range(len(_PARTS) + 1):
+        left_out: tuple[str, ...] = ()
+        for part in (*_PARTS, ""):
             try:
-                self._compute(_PARTS[:count])
+                self._compute(left_out)
                 return
             except Exception as error:
                 self.note(f"the metrics could not be computed with all that was measured: {words(error)}")
+                left_out = (*left_out, part)
         self.note("the metrics could not be computed at all")
 
     def _compute(self, left_out: tuple[str, ...]) -> None:
@@ -646,15 +650,20 @@ def _files_of(entry: Any) -> Any:
 class _Marked:
     """A processor with the flag and the topic of a collector."""
 
-    def __init__(self, processor: Any, topic: str | None) -> None:
+    def __init__(self, processor: Any) -> None:
         self.processor = processor
+        self._chunks: Any = None
+        self._marks: list[Mark] = []
+
+    def put(self, topic: str | None) -> None:
+        processor = self.processor
         self._chunks = getattr(processor, _CHUNKS, None)
         # The records of this very instance would travel with it to every worker: they wait here.
         with suppress(Exception):
             delattr(processor, _CHUNKS)
-        self._marks = [Mark(owner, FLAG, True, missing=False) for owner in (processor, type(processor))]
-        if topic is not None:
-            self._marks.append(Mark(processor, _TOPIC, topic))
+        wanted = [(owner, FLAG, True, False) for owner in (processor, type(processor))]
+        for owner, name, value, missing in [*wanted, (processor, _TOPIC, topic, GONE)][: 2 if topic is None else 3]:
+            self._marks += [Mark(owner, name, value, missing)]
 
     def undo(self, collected: ChunkLog) -> None:
         for mark in reversed(self._marks):
