@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from roastcoffea._core import ChunkLog, Run, faults, parse_work_item, split_replayed, sum_reports
+from roastcoffea._core import (
+    ChunkLog,
+    Run,
+    faults,
+    hold_clock,
+    now,
+    parse_work_item,
+    release_clock,
+    shift_clocks,
+    sum_reports,
+)
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
@@ -24,6 +33,7 @@ from roastcoffea.export.measurements import (
     measurement_path,
     save_measurement,
 )
+from roastcoffea.identity import RunIdentity
 from roastcoffea.live import LiveWriter
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
@@ -37,8 +47,6 @@ _FLAG = "_roastcoffea_collect_metrics"
 _TOPIC = "_roastcoffea_topic"
 _CHUNKS = "_chunk_metrics"
 SPAN_NAME = "coffea-processing"
-# A record that ended this long before the run began is one that a checkpoint kept, not a slow clock.
-REPLAY_MARGIN_S = 5.0
 
 
 class MetricsCollector(Results):
@@ -109,7 +117,8 @@ class MetricsCollector(Results):
         self._recorded: list[Mapping[str, Any]] = []
         self._given: list[Mapping[str, Any]] | None = None
         self._report_given = False
-        self._topic: str | None = None
+        self._identity: RunIdentity | None = None
+        self._clock_offsets: dict[str, float] = {}
         self._marks: list[_Mark] = []
         self._watch = RunnerWatch(self)
         self._faults = 0
@@ -126,11 +135,12 @@ class MetricsCollector(Results):
     # ---- the context ----
 
     def __enter__(self) -> MetricsCollector:
+        hold_clock()
         self._faults = faults()["count"]
         self._provenance = provenance()
         self._begin_measurement()
         self.metrics_backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
-        self._topic = self.metrics_backend.open_channel()
+        self._identity = RunIdentity(self.metrics_backend.open_channel())
         if self.processor_instance is not None:
             self._mark(self.processor_instance)
         try:
@@ -144,9 +154,10 @@ class MetricsCollector(Results):
                 self._live.abandon()
             self._ask("worker series", self.metrics_backend.stop_tracking)
             self._ask("records beside the output", self.metrics_backend.close_channel)
+            release_clock()
             raise
         self._watch.open()
-        self.t_start = time.time()
+        self.t_start = self._now()
         if self._live is not None:
             self._live.start()
         if self._line is not None:
@@ -159,7 +170,7 @@ class MetricsCollector(Results):
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        self.t_end = time.time()
+        self.t_end = self._now()
         self._watch.close()
         self._unmark_all()
         if self._line is not None:
@@ -167,8 +178,13 @@ class MetricsCollector(Results):
         if self._live is not None:
             self._live.stop()
         self._fetch()
+        release_clock()
         self._aggregate()
         self._end_measurement()
+
+    def _now(self) -> float:
+        """On the clock of the run, which goes on evenly whoever sets the system's."""
+        return now() + self.metrics_backend.clock_offset
 
     def _fetch(self) -> None:
         """All that the backend has; a part that cannot be had is a note, never an exception."""
@@ -182,6 +198,7 @@ class MetricsCollector(Results):
             if type(backend).confirm_workers is not AbstractMetricsBackend.confirm_workers:
                 backend.confirm_workers({chunk["pid"] for chunk in self._collected.copy()} - {None})
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
+        self._clock_offsets = backend.clock_offsets
         self.notes += [note for note in backend.notes if note not in self.notes]
         if faults()["count"] > self._faults:
             self.notes.append(f"a measurement of ours failed: {faults()['last']}")
@@ -200,7 +217,7 @@ class MetricsCollector(Results):
         if self.output_dir is None:
             return
         self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta(), self._now),
             self.output_dir, self.measurement_name, self.overwrite,
         )
 
@@ -272,7 +289,9 @@ class MetricsCollector(Results):
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.come_back()
         for chunks in call.chunks:
-            self._take(chunks)
+            found = chunks if isinstance(chunks, ChunkLog) else ChunkLog(chunks)
+            if self._identity is not None:
+                self._identity.take_output(found, self._collected)
         if call.report is not None:
             self.reports.append(call.report)
         self._unmark(call.processor)
@@ -281,18 +300,25 @@ class MetricsCollector(Results):
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        self._marks.append(_Mark(processor, self._topic))
+        if self._identity is not None:
+            self._identity.put_on(processor)
+            self._marks.append(_Mark(processor, self._identity.topic))
 
     def _unmark(self, processor: Any) -> None:
         for mark in reversed(self._marks):
             if mark.processor is processor:
-                mark.undo(self._collected)
+                self._undo(mark)
                 self._marks.remove(mark)
                 return
 
     def _unmark_all(self) -> None:
         while self._marks:
-            self._marks.pop().undo(self._collected)
+            self._undo(self._marks.pop())
+
+    def _undo(self, mark: _Mark) -> None:
+        mark.undo(self._collected)
+        if self._identity is not None:
+            self._identity.take_off(mark.processor)
 
     # ---- what the user tells ----
 
@@ -361,12 +387,12 @@ class MetricsCollector(Results):
         return [*chunks, *self._recorded] if self._recorded else chunks
 
     def _fresh_chunks(self) -> ChunkLog:
-        """Without those that a checkpoint replayed with the numbers of another run."""
-        if self.t_start is None:
+        """Without those that a checkpoint replayed, and all on the clock of the run."""
+        if self._identity is None:
             return self._collected
-        fresh, self._replayed = split_replayed(self._collected, self.t_start - REPLAY_MARGIN_S)
+        fresh, self._replayed = self._identity.split(self._collected)
         self.replayed_chunks = len(self._replayed)
-        return fresh
+        return shift_clocks(fresh, self._clock_offsets) if self._clock_offsets else fresh
 
     def _report(self) -> dict[str, Any] | None:
         if self._report_given:
@@ -438,6 +464,8 @@ class MetricsCollector(Results):
         meta = {**self._provenance, "backend": self.backend}
         if self.t_start is not None:
             meta["start_utc"] = datetime.fromtimestamp(self.t_start, timezone.utc).isoformat()
+        if self._clock_offsets:
+            meta["clock_offsets"] = json.dumps(self._clock_offsets)
         for call in self.calls:
             meta.update((key, str(value)) for key, value in call.items())
         if self.calls:
@@ -519,7 +547,7 @@ def _files_of(entry: Any) -> Any:
 class _Mark:
     """What a collector puts on a processor, and how it was before."""
 
-    def __init__(self, processor: Any, topic: str | None) -> None:
+    def __init__(self, processor: Any, topic: str) -> None:
         self.processor = processor
         self._chunks = getattr(processor, _CHUNKS, None)
         self._before: list[tuple[Any, str, Any]] = []
@@ -528,8 +556,7 @@ class _Mark:
             delattr(processor, _CHUNKS)
         for owner in (processor, type(processor)):
             self._set(owner, _FLAG, True, missing=False)
-        if topic is not None:
-            self._set(processor, _TOPIC, topic, missing=_GONE)
+        self._set(processor, _TOPIC, topic, missing=_GONE)
 
     def _set(self, owner: Any, name: str, value: Any, missing: Any) -> None:
         before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
