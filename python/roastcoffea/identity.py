@@ -55,11 +55,10 @@ class RunIdentity:
     def take_output(self, chunks: ChunkLog, into: ChunkLog) -> None:
         """Adds the records of one output to those of the run. What is there already came with another output: a
         checkpoint has replayed it."""
-        before = len(into)
+        known = into.copy()
         _, doubles = into.merge_unique(chunks)
-        known = into[:before] if doubles else into
-        for at in range(len(chunks) if doubles else 0):
-            one = chunks[at : at + 1]
+        for record in chunks.copy() if doubles else ():
+            one = ChunkLog([record])
             if known.merge_unique(one) == (0, 1):
                 self._doubles += one
 

@@ -92,7 +92,7 @@ def check_saved(mc, note):
     """Who reads the measurement later sees the same times, and why."""
     run = open_run(mc.measurement_path)
     assert note in run.notes
-    assert sorted(c["t_start"] for c in run.chunks) == sorted(c["t_start"] for c in mc.chunk_metrics)
+    assert sorted(c["t_start"] for c in run.chunk_metrics) == sorted(c["t_start"] for c in mc.chunk_metrics)
     metrics, t0, t1 = load_measurement(mc.measurement_path)
     assert (t0, t1) == (mc.t_start, mc.t_end)
     assert metrics["total_events"] == 6300
