@@ -2,6 +2,7 @@
 #include "budget.h"
 #include "catalogue.h"
 #include "chunk_log.h"
+#include "clocks.h"
 #include "compute.h"
 #include "errors.h"
 #include "format.h"
@@ -65,7 +66,20 @@ static PyMethodDef module_methods[] = {
      "replayed "
      "chunks."},
     {"split_replayed", ext_split_replayed, METH_VARARGS,
-     "split_replayed(chunks, t, /)\n--\n\n(chunks that ended at t or later, the others)"},
+     "split_replayed(chunks, topics, /)\n--\n\n"
+     "(chunks that were made for the runs of these topics, or for none; those of other runs)"},
+    {"now", ext_now, METH_NOARGS,
+     "now()\n--\n\nSeconds since 1970 on the clock of this process, which nobody sets."},
+    {"hold_clock", ext_hold_clock, METH_NOARGS,
+     "hold_clock()\n--\n\n"
+     "Takes the time from the system's clock, unless somebody holds the clock already; it goes on "
+     "from there, whatever happens to the system's, until it is released."},
+    {"release_clock", ext_release_clock, METH_NOARGS,
+     "release_clock()\n--\n\nThe opposite of hold_clock()."},
+    {"shift_clocks", ext_shift_clocks, METH_VARARGS,
+     "shift_clocks(chunks, offsets, /)\n--\n\n"
+     "The chunks, with those of a worker as many seconds later as its clock is behind: {worker: "
+     "seconds}."},
     {"flush_outbox", ext_outbox_flush, METH_VARARGS,
      "flush_outbox(topic=None, /)\n--\n\nSends the chunks that are held back, of one topic or of "
      "all."},

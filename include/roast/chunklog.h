@@ -140,6 +140,7 @@ typedef struct roast_chunk {
 #undef X
     uint64_t token; /* identity: the process ... */
     uint64_t seq;   /* ... and its how-manieth chunk */
+    uint64_t run;   /* roast_run_token of the run that it was made for; 0: not known */
     int64_t pid;    /* 0: not known */
     roast_str host;
     roast_str worker;
@@ -202,6 +203,18 @@ roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *fr
 roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
                                         int64_t start, uint64_t count, int64_t step,
                                         roast_error *err);
+
+/* A new log with the rows of `log`, in which the chunks of some workers start later (or earlier, where it is
+ * negative) by what the clock of the worker is behind. */
+typedef struct roast_clock_shift {
+    roast_str worker;
+    int64_t behind_us;
+} roast_clock_shift;
+roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_shift *shifts,
+                                  size_t count, roast_chunklog **out, roast_error *err);
+
+/* The number of a run in the records that are made for it, from its name; never 0. */
+uint64_t roast_run_token(roast_str name);
 
 /* ---- packed ---- */
 /* Bytes of the packed form, exactly, and the packed form itself, to so many bytes at `out`. */

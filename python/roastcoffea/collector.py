@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
@@ -13,7 +12,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from roastcoffea._core import ChunkLog, Run, faults, parse_work_item, split_replayed, sum_reports
+from roastcoffea._core import (
+    ChunkLog,
+    Run,
+    faults,
+    hold_clock,
+    now,
+    parse_work_item,
+    release_clock,
+    shift_clocks,
+    split_replayed,
+    sum_reports,
+)
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
@@ -25,6 +35,7 @@ from roastcoffea.export.measurements import (
     save_measurement,
 )
 from roastcoffea.guard import attempt, hook, listen, unlisten, warn, words
+from roastcoffea.identity import RunIdentity
 from roastcoffea.live import LiveWriter
 from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
@@ -43,8 +54,6 @@ INSTALL_ON_WORKERS = (
 )
 # What a run is made of, the most doubtful first: where the metrics cannot be computed, they are computed without.
 _PARTS = ("series", "spans", "attempts", "section_metrics", "custom_metrics", "chunks", "report")
-# A record that ended this long before the run began is one that a checkpoint kept, not a slow clock.
-REPLAY_MARGIN_S = 5.0
 
 
 class MetricsCollector(Results):
@@ -125,7 +134,8 @@ class MetricsCollector(Results):
         self._recorded: list[Mapping[str, Any]] = []
         self._given: list[Mapping[str, Any]] | None = None
         self._report_given = False
-        self._topic: str | None = None
+        self._identity: RunIdentity | None = None
+        self._clock_offsets: dict[str, float] = {}
         self._marks: list[_Marked] = []
         self._faults = 0
         self.preprocessing: list[Preprocessing] = []
@@ -137,9 +147,9 @@ class MetricsCollector(Results):
         self._tasks = Tasks()
         self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._failed_items: list[Any] = []
+        self._replayed_in_calls = 0
         self._expected = 0  # chunks of processors with our decorator, which leave a record each
         self._during, self._after = ExitStack(), ExitStack()
-        self._started = 0.0
         self._fetched = False
         self._unanswered = 0
 
@@ -162,17 +172,20 @@ class MetricsCollector(Results):
             after.callback(self._has_ended)
             after.callback(unlisten, self.note)
             listen(self.note)
+            after.callback(release_clock)
+            hold_clock()
             self._faults = faults()["count"]
             self._provenance = provenance()
             self._begin_measurement(after)
             self._begin_backend(after)
+            after.callback(self._close_during)
             during.callback(self._unmark_all)
             if self.processor_instance is not None:
                 self._mark(self.processor_instance)
             during.callback(self._watch.close)
             self._watch.open()
             self._start_threads(during)
-            self.t_start, self._started = time.time(), time.perf_counter()
+            self.t_start = self._now()
             self._during, self._after = during.pop_all(), after.pop_all()
             self._state = "open"
         return self
@@ -184,7 +197,9 @@ class MetricsCollector(Results):
         backend = self.metrics_backend
         after.callback(attempt, "the end of the run", self.note, self._abandon)
         backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
-        self._topic = backend.open_channel()
+        self._identity = RunIdentity(backend.open_channel())
+        after.callback(self._identity.close)
+        self._identity.open()
         if self.track_workers:
             backend.start_tracking(self.worker_tracking_interval)
         if backend.supports_fine_metrics():
@@ -221,11 +236,17 @@ class MetricsCollector(Results):
 
     @hook("how long the run took is not known")
     def _stop_clock(self) -> None:
-        if self.t_start is not None:
-            self.t_end = self.t_start + time.perf_counter() - self._started
+        self.t_end = self._now()
+
+    def _now(self) -> float:
+        """On the clock of the run, which goes on evenly whoever sets the system's."""
+        return now() + self.metrics_backend.clock_offset
 
     @hook("the end of watching")
     def _stop_watching(self) -> None:
+        self._close_during()
+
+    def _close_during(self) -> None:
         self._during.close()
 
     @hook("what was measured", default=False)
@@ -243,6 +264,7 @@ class MetricsCollector(Results):
                 pids = {chunk["pid"] for chunk in self._collected.copy()} - {None}
                 self._ask("the processes of the workers", backend.confirm_workers, pids)
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
+        self._clock_offsets = backend.clock_offsets
         for note in backend.notes:
             self.note(note)
         if faults()["count"] > self._faults:
@@ -267,7 +289,7 @@ class MetricsCollector(Results):
         if self.output_dir is None:
             return
         self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta(), self._now),
             self.output_dir, self.measurement_name, self.overwrite,
         )
         after.callback(self._abandon_measurement)
@@ -360,6 +382,7 @@ class MetricsCollector(Results):
             try:
                 self._items += call.items
                 self._tasks.add(call.tasks)
+                self._replayed_in_calls += call.replayed
                 for chunks in call.chunks:
                     self._ask(f"what the output has under {OUTPUT_KEY}", self._take, chunks)
                 if call.report is not None:
@@ -383,7 +406,7 @@ class MetricsCollector(Results):
     def _mark(self, processor: Any) -> None:
         marked = _Marked(processor)
         self._marks.append(marked)
-        marked.put(self._topic)
+        marked.put(None if self._identity is None else self._identity.topic)
 
     def _unmark(self, processor: Any) -> None:
         for marked in reversed(self._marks):
@@ -467,12 +490,12 @@ class MetricsCollector(Results):
         return [*chunks, *self._recorded] if self._recorded else chunks
 
     def _fresh_chunks(self) -> ChunkLog:
-        """Without those that a checkpoint replayed with the numbers of another run."""
-        if self.t_start is None:
+        """Without those that a checkpoint replayed, and all on the clock of the run."""
+        if self._identity is None:
             return self._collected
-        fresh, self._replayed = split_replayed(self._collected, self.t_start - REPLAY_MARGIN_S)
-        self.replayed_chunks = len(self._replayed)
-        return fresh
+        fresh, self._replayed = split_replayed(self._collected, self._identity.topics)
+        self.replayed_chunks = len(self._replayed) + self._replayed_in_calls
+        return shift_clocks(fresh, self._clock_offsets) if self._clock_offsets else fresh
 
     def _report(self) -> dict[str, Any] | None:
         if self._report_given:
@@ -505,8 +528,9 @@ class MetricsCollector(Results):
     def _compute(self, left_out: tuple[str, ...]) -> None:
         chunks = [] if "chunks" in left_out else self.chunk_metrics
         self.coffea_report = report = self._report()
-        if report is not None and self.replayed_chunks:
+        if report is not None and self._replayed:
             report = sum_reports([report], self._replayed)
+        if self.replayed_chunks:
             self.note(f"{self.replayed_chunks} chunks were replayed from a checkpoint: they are left out of all rates")
         tracking = self.tracking_data
         if self.track_workers and self.metrics_backend.series is not None:
@@ -569,6 +593,8 @@ class MetricsCollector(Results):
         meta = {**self._provenance, "backend": self.backend}
         if self.t_start is not None:
             meta["start_utc"] = datetime.fromtimestamp(self.t_start, timezone.utc).isoformat()
+        if self._clock_offsets:
+            meta["clock_offsets"] = json.dumps(self._clock_offsets)
         for call in self.calls:
             meta.update((key, str(value)) for key, value in call.items())
         if self.calls:

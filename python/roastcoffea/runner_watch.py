@@ -28,6 +28,7 @@ from roastcoffea.preprocess_watch import METHODS, Preprocessing, count_reading
 __all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks", "is_tracked"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
+REPLAYED_KEY = "__roastcoffea_replayed__"
 FLAG = "_roastcoffea_collect_metrics"
 
 # From the inside out: the first one that a version of Coffea has is the one that is wrapped.
@@ -51,16 +52,18 @@ class Watcher(Protocol):
 class RunnerCall:
     """One call of a Runner, as far as it has come."""
 
-    def __init__(self, runner: Any, fileset: Any, processor: Any, watchers: list[Watcher]) -> None:
+    def __init__(self, runner: Any, fileset: Any, processor: Any) -> None:
         self.runner = runner
         self.fileset = fileset
         self.processor = processor
-        self.watchers = watchers
+        self.watched = False
+        self.watchers: list[Watcher] = []
         self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
         self.items: list[Any] = []  # the pieces of work, as soon as Coffea has them
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
+        self.replayed = 0  # of the pieces, those that came from a checkpoint
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
         self.token: Token[Any] | None = None
@@ -221,44 +224,34 @@ def _wrap_executor(executor: Any) -> None:
 def _watched_run(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(self: Any, fileset: Any, processor_instance: Any, *args: Any, **kwargs: Any) -> Any:
-        call = _begin_call(self, fileset, processor_instance)
+        call = RunnerCall(self, fileset, processor_instance)
         error: BaseException | None = None
         try:
+            _begin_call(call)
             result = original(self, fileset, processor_instance, *args, **kwargs)
-            if call is not None:
+            if call.watched:
                 _look_again(call, result)
             return result
         except BaseException as raised:
             error = raised
             raise
         finally:
-            if call is not None:
+            if call.watched:
                 _end_call(call, error)
             del error  # it knows this frame
 
     return run
 
 
-def _begin_call(runner: Any, fileset: Any, processor: Any) -> RunnerCall | None:
-    """None where nobody watches."""
-    call = RunnerCall(runner, fileset, processor, [])
-    if _is_watched(call):
-        _tell_of_call(call)
-        return call
-    return None
-
-
-@hook("a call of the Runner could not be watched", default=True)
-def _is_watched(call: RunnerCall) -> bool:
-    call.watchers = _watchers()
-    return bool(call.watchers)
-
-
 @hook("a call of the Runner could not be watched")
-def _tell_of_call(call: RunnerCall) -> None:
-    _wrap_executor(getattr(call.runner, "executor", None))
-    call.token = _call.set(call)
-    call.tell("call_begins")
+def _begin_call(call: RunnerCall) -> None:
+    call.watched = bool(_open)
+    call.watchers = _watchers()
+    call.watched = bool(call.watchers)
+    if call.watched:
+        _wrap_executor(getattr(call.runner, "executor", None))
+        call.token = _call.set(call)
+        call.tell("call_begins")
 
 
 @hook("the end of a Runner's call")
@@ -275,7 +268,7 @@ def _leave(variable: ContextVar[Any], token: Token[Any] | None) -> None:
     try:
         if token is not None:
             variable.reset(token)
-    except Exception:
+    except BaseException:
         variable.set(None)
         raise
 
@@ -346,7 +339,8 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
         return None  # a worker need not have this package
     from roastcoffea.checkpoints import CleanCheckpoints
 
-    return with_arguments(work, savemetrics=True, checkpointer=CleanCheckpoints(checkpointer, wanted))
+    clean = CleanCheckpoints(checkpointer, wanted, OUTPUT_KEY, REPLAYED_KEY)
+    return with_arguments(work, savemetrics=True, checkpointer=clean)
 
 
 @hook("the output of the run could not be looked at")
@@ -370,13 +364,21 @@ def _take_out(call: RunnerCall, wrapped: Any) -> None:
         return
     try:
         report = wrapped.get("metrics") if call.metrics_wanted else wrapped.pop("metrics", None)
+        replayed = wrapped.pop(REPLAYED_KEY, {})
+        if report is None and replayed:
+            report = {"entries": 0, "bytesread": 0, "processtime": 0}  # all of it was replayed
         if isinstance(report, dict):
-            call.report = {
-                **{key: list(value) if isinstance(value, set) else value for key, value in report.items()},
-                "chunks": len(call.items),
-            }
+            call.report = _work_of(report, len(call.items), replayed)
+        call.replayed += replayed.get("chunks", 0)
     finally:
         call.take_chunks(wrapped.get("out"))
+
+
+def _work_of(report: dict[str, Any], chunks: int, replayed: dict[str, Any]) -> dict[str, Any]:
+    """Coffea's report as it returns it, without what a checkpoint has replayed: that was another run's work."""
+    plain = {key: list(value) if isinstance(value, set) else value for key, value in report.items()}
+    plain["chunks"] = chunks
+    return {key: value - replayed[key] if key in replayed else value for key, value in plain.items()}
 
 
 # ---- preprocessing ----

@@ -121,9 +121,14 @@ static void test_identity(void **state) {
     (void)state;
     sample s;
     memset(&s, 0, sizeof s);
-    s.chunk.token = s.chunk.seq = UINT64_MAX;
+    s.chunk.token = s.chunk.seq = s.chunk.run = UINT64_MAX;
     assert_round_trip(&s, &s.chunk);
     s.chunk.token = 0;
+    assert_round_trip(&s, &s.chunk);
+    assert_true(roast_run_token(str("")) != 0);
+    assert_true(roast_run_token(str("run:1")) == roast_run_token(str("run:1")));
+    assert_true(roast_run_token(str("run:1")) != roast_run_token(str("run:2")));
+    s.chunk.run = 0;
     s.chunk.pid = 1;
     assert_round_trip(&s, &s.chunk);
     roast_chunk want = s.chunk;

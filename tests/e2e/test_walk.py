@@ -51,7 +51,7 @@ class Places:
         if event == "call":
             caller, name, code = frame.f_back, frame.f_code.co_qualname, frame.f_code
             if code.co_filename.startswith(OURS):
-                self.entered.add(f"{frame.f_globals['__name__']}.{name}")
+                self.entered.add(f"{frame.f_globals.get('__name__')}.{name}")
                 return
             # The user's own run, in a wrapper of ours.
             if caller is not None and getattr(caller.f_locals.get("original"), "__code__", None) is code:
