@@ -179,8 +179,8 @@ typedef struct ext_state {
     EXT_TYPES(X)
 #undef X
     PyObject *mutable_mapping; /* collections.abc.MutableMapping */
-    PyObject *json_dumps, *json_loads;
-    PyObject *pickle_dumps, *pickle_loads;
+    PyObject *json_loads;
+    PyObject *dump_value, *load_value;
     PyObject *host;                               /* this machine's name, as bytes */
     PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
     int n_spare_sections;
