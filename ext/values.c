@@ -205,7 +205,8 @@ int ext_customs_add(ext_state *state, ext_customs *customs, roast_custom_scope s
     Py_DECREF(value);
     if (result != 0)
         return -1;
-    customs->bytes += custom.text.len;
+    if (custom.kind != ROAST_CUSTOM_LEFT_OUT)
+        customs->bytes += custom.text.len;
     customs->items[customs->count++] = custom;
     return 0;
 }

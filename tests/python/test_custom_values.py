@@ -64,7 +64,7 @@ class Colour(enum.IntEnum):
 KEPT = {
     "none": None, "true": True, "int": -(2**62), "huge": 2**100, "float": 1e300, "minus zero": -0.0,
     "inf": math.inf, "text": "ü", "empty": "", "long text": "x" * 200_000, "surrogate": "a\udc80",
-    "list": [1, "a", None, [2.5]], "list of floats": [NAN, -math.inf], "bytes": b"\x00\xff", "long bytes": bytes(100_000),
+    "list": [1, "a", None, [2.5]], "list of floats": [NAN, -math.inf], "raw": b"\x00\xff", "long bytes": bytes(100_000),
     "tuple": (1, (2, "x")), "set": {1, 2}, "frozenset": frozenset("ab"), "int keys": {1: 2, (3, "x"): {4}},
     "tag": {"$": "tuple", "value": [1]}, "dict": {"a": {"b": [1, {}]}},
     "when": datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=timezone.utc), "naive": datetime(2026, 1, 2),
