@@ -16,7 +16,6 @@
 #include "sections.h"
 
 #include "roast/base.h"
-#include "roast/store.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -176,12 +175,8 @@ static int import_helpers(ext_state *state) {
     state->host = PyBytes_FromString(host);
     state->mutable_mapping = imported("collections.abc", "MutableMapping");
     state->json_loads = imported("json", "loads");
-    state->dump_value = imported("roastcoffea.export.extras", "dump");
-    state->load_value = imported("roastcoffea.export.extras", "load");
-    return state->host != NULL && state->mutable_mapping != NULL && state->json_loads != NULL &&
-                   state->dump_value != NULL && state->load_value != NULL
-               ? 0
-               : -1;
+    return state->host != NULL && state->mutable_mapping != NULL && state->json_loads != NULL ? 0
+                                                                                              : -1;
 }
 
 /* isinstance(chunk, collections.abc.MutableMapping) holds. */
@@ -203,8 +198,6 @@ static int module_exec(PyObject *module) {
         register_mappings(state) != 0 || ext_chunk_log_ready(module, state) != 0)
         return -1;
     ext_sections_ready(state);
-    if (PyModule_AddIntConstant(module, "MAX_SMALL_FILE", ROAST_STORE_MAX_FILE) != 0)
-        return -1;
     return PyModule_AddStringConstant(module, "__version__", roast_version());
 }
 

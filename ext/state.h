@@ -180,8 +180,8 @@ typedef struct ext_state {
 #undef X
     PyObject *mutable_mapping; /* collections.abc.MutableMapping */
     PyObject *json_loads;
-    PyObject *dump_value, *load_value;
-    PyObject *host;                               /* this machine's name, as bytes */
+    PyObject *dump_value, *load_value; /* of export/extras.py; NULL until one is needed */
+    PyObject *host;                    /* this machine's name, as bytes */
     PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
     int n_spare_sections;
 } ext_state;

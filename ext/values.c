@@ -43,6 +43,21 @@ PyObject *ext_text_of(PyObject *object, const char *what, roast_str *out) {
     return NULL;
 }
 
+/* A function of export/extras.py, which a worker that stores no such value never loads. Borrowed; NULL with an
+ * exception set. */
+static PyObject *codec(PyObject **function, const char *name) {
+    if (*function != NULL)
+        return *function;
+    PyObject *module = PyImport_ImportModule("roastcoffea.export.extras");
+    PyObject *found = module != NULL ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    if (*function == NULL) /* another thread may have been faster */
+        *function = found;
+    else
+        Py_XDECREF(found);
+    return *function;
+}
+
 /* ---- keeping ---- */
 
 void ext_customs_release(ext_customs *customs) {
@@ -85,8 +100,9 @@ static int put_key(ext_customs *customs, PyObject *key, roast_custom *out) {
 
 /* Another value than a number or a text, by the one encoder of the package. */
 static int put_object(ext_state *state, ext_customs *customs, PyObject *value, roast_custom *out) {
+    PyObject *dump = codec(&state->dump_value, "dump");
     PyObject *json =
-        PyObject_CallFunction(state->dump_value, "OI", value, (unsigned)ROAST_MAX_VALUE);
+        dump != NULL ? PyObject_CallFunction(dump, "OI", value, ROAST_MAX_VALUE) : NULL;
     if (json == NULL)
         return -1;
     if (!PyBytes_CheckExact(json)) {
@@ -215,7 +231,8 @@ int ext_customs_add(ext_state *state, ext_customs *customs, roast_custom_scope s
 
 static PyObject *load_json(ext_state *state, const roast_custom *custom) {
     PyObject *text = ext_text_or_null(custom->text);
-    PyObject *value = text != NULL ? PyObject_CallOneArg(state->load_value, text) : NULL;
+    PyObject *load = codec(&state->load_value, "load");
+    PyObject *value = text != NULL && load != NULL ? PyObject_CallOneArg(load, text) : NULL;
     Py_XDECREF(text);
     if (value == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyObject *error = ext_take_exception(), *key = ext_text_or_null(custom->key);

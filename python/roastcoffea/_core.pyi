@@ -367,8 +367,6 @@ class LiveMeasurement:
     ) -> None: ...
     def abandon(self) -> None: ...
 
-MAX_SMALL_FILE: int
-
 def save_measurement(
     run: Run,
     path: StrPath,

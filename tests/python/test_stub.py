@@ -29,7 +29,7 @@ def stub_names():
             names.add(node.name)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             names.add(node.name)
-        elif isinstance(node, ast.AnnAssign) and node.target.id in ("__version__", "MAX_SMALL_FILE"):
+        elif isinstance(node, ast.AnnAssign) and node.target.id == "__version__":
             names.add(node.target.id)
     return names
 

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_MAX_FILE = 64 << 20  # bytes that the engine takes for config.json, and for the extras
 _REPORT = {
     "entries": "total_events",
     "bytesread": "total_bytes_read",
@@ -192,12 +193,12 @@ def _config_json(config: Mapping[str, Any] | None, notes: list[str]) -> bytes | 
     if config is None:
         return None
     kept: list[str] = []
-    left = _core.MAX_SMALL_FILE
+    left = _MAX_FILE
     for name, value in config.items():
         try:
             entry = json.dumps({name: value}, indent=2, default=str)[1:-2]
             if len(entry) + 3 > left:
-                raise ValueError(f"config.json would be longer than {_core.MAX_SMALL_FILE >> 20} MiB")
+                raise ValueError(f"config.json would be longer than {_MAX_FILE >> 20} MiB")
         except Exception as error:
             notes.append(_note(f"config {name!r}", error))
         else:
@@ -212,7 +213,7 @@ def _extras_json(
     known = _metrics_of(run)
     more: list[bytes] = []
     rest = extras.dump({"absent": [name for name in known if name not in metrics], "times": [t0, t1]}, 1 << 20)
-    left = _core.MAX_SMALL_FILE - len(rest) - len(b'"metrics":[],')
+    left = _MAX_FILE - len(rest) - len(b'"metrics":[],')
     for name, value in metrics.items():
         try:
             if _is_known(name, value, known):
