@@ -343,6 +343,23 @@ static void test_fields_for_spreadsheets(void **state) {
     roast_sink_free(sink);
 }
 
+static void test_a_table_for_spreadsheets(void **state) {
+    (void)state;
+    roast_error err;
+    roast_csv *csv;
+    roast_sink *sink = new_sink();
+    const roast_read reads[] = {{{"@x\x1b", 3}, -1, -5, -1, 3}};
+    const roast_chunk chunk = {.has_reads = true, .n_reads = 1, .reads = reads};
+    assert_ok(roast_csv_new(ROAST_TABLE_reads, sink, &csv, &err), err);
+    roast_csv_set_safe(csv);
+    assert_ok(roast_csv_chunk(csv, NULL, &chunk, &err), err);
+    roast_csv_free(csv);
+    assert_same_str(
+        str("chunk,branch,seconds,bytes,uncompressed_bytes,count\r\n0,'@x\\x1b,,,,3\r\n"),
+        roast_sink_memory(sink));
+    roast_sink_free(sink);
+}
+
 static void test_no_such_table(void **state) {
     (void)state;
     roast_sink *sink = new_sink();
@@ -381,6 +398,7 @@ int main(void) {
         cmocka_unit_test(test_counts_without_arrays),
         cmocka_unit_test(test_fields_of_a_row),
         cmocka_unit_test(test_fields_for_spreadsheets),
+        cmocka_unit_test(test_a_table_for_spreadsheets),
         cmocka_unit_test(test_no_such_table),
         cmocka_unit_test(test_every_failing_allocation),
     };
