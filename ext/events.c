@@ -5,6 +5,7 @@
 #include "file_sizes.h"
 #include "quiet.h"
 #include "reads.h"
+#include "values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,10 @@ static bool hold(ext_holder *holder, PyObject *object) {
 
 roast_str ext_hold_text(ext_holder *holder, PyObject *object) {
     roast_str text;
-    if (!ext_quiet_text(object, &text)) {
-        Py_XDECREF(object);
-        return (roast_str){NULL, 0};
-    }
-    return hold(holder, object) ? text : (roast_str){NULL, 0};
+    PyObject *held = object != NULL && PyUnicode_Check(object) ? ext_utf8(object, &text) : NULL;
+    Py_XDECREF(object);
+    PyErr_Clear();
+    return held != NULL && hold(holder, held) ? text : (roast_str){NULL, 0};
 }
 
 #define SET_FIELD(chunk, field, object)                                                            \

@@ -50,7 +50,7 @@ static PyMethodDef module_methods[] = {
      "(Run, metrics, config, (t0, t1)) of a measurement of roastcoffea 0.1.x; metrics as it had "
      "them."},
     {"save_measurement", WITH_KEYWORDS(ext_save_measurement),
-     "save_measurement(run, path, *, overwrite=True, config=None, extras=None)\n--\n\n"
+     "save_measurement(run, path, *, overwrite=True, config=None, extras=None, notes=None)\n--\n\n"
      "Writes a run to a directory, all of it or nothing."},
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
@@ -188,15 +188,9 @@ static int import_helpers(ext_state *state) {
         host[0] = '\0';
     state->host = PyBytes_FromString(host);
     state->mutable_mapping = imported("collections.abc", "MutableMapping");
-    state->json_dumps = imported("json", "dumps");
     state->json_loads = imported("json", "loads");
-    state->pickle_dumps = imported("pickle", "dumps");
-    state->pickle_loads = imported("pickle", "loads");
-    return state->host != NULL && state->mutable_mapping != NULL && state->json_dumps != NULL &&
-                   state->json_loads != NULL && state->pickle_dumps != NULL &&
-                   state->pickle_loads != NULL
-               ? 0
-               : -1;
+    return state->host != NULL && state->mutable_mapping != NULL && state->json_loads != NULL ? 0
+                                                                                              : -1;
 }
 
 /* isinstance(chunk, collections.abc.MutableMapping) holds. */
@@ -227,10 +221,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     EXT_TYPES(X)
 #undef X
     Py_VISIT(state->mutable_mapping);
-    Py_VISIT(state->json_dumps);
     Py_VISIT(state->json_loads);
-    Py_VISIT(state->pickle_dumps);
-    Py_VISIT(state->pickle_loads);
+    Py_VISIT(state->dump_value);
+    Py_VISIT(state->load_value);
     return 0;
 }
 
@@ -243,10 +236,9 @@ static int module_clear(PyObject *module) {
     EXT_TYPES(X)
 #undef X
     Py_CLEAR(state->mutable_mapping);
-    Py_CLEAR(state->json_dumps);
     Py_CLEAR(state->json_loads);
-    Py_CLEAR(state->pickle_dumps);
-    Py_CLEAR(state->pickle_loads);
+    Py_CLEAR(state->dump_value);
+    Py_CLEAR(state->load_value);
     Py_CLEAR(state->host);
     return 0;
 }

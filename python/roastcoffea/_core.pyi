@@ -362,7 +362,12 @@ class LiveMeasurement:
     def __new__(cls, path: StrPath, *, overwrite: bool = True) -> Self: ...
     def append(self, run: Run, /) -> None: ...
     def finish(
-        self, run: Run, *, config: Buffer | None = None, extras: Buffer | None = None
+        self,
+        run: Run,
+        *,
+        config: Buffer | None = None,
+        extras: Buffer | None = None,
+        notes: Iterable[str] | None = None,
     ) -> None: ...
     def abandon(self) -> None: ...
 
@@ -373,6 +378,7 @@ def save_measurement(
     overwrite: bool = True,
     config: Buffer | None = None,
     extras: Buffer | None = None,
+    notes: Iterable[str] | None = None,
 ) -> None: ...
 def load_measurement(
     path: StrPath, /

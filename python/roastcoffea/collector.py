@@ -29,8 +29,7 @@ from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
 from roastcoffea.export.measurements import (
     at_free_name,
-    config_json,
-    extras_of,
+    beside_run,
     measurement_path,
     save_measurement,
 )
@@ -308,9 +307,13 @@ class MetricsCollector(Results):
             live.abandon()
             return
         run, metrics, times = self.run, self.metrics, self._times()
-        self._try_to_save(
-            lambda: live.finish(run, config_json(self.config), extras_of(metrics, run, *times))
-        )
+
+        def finish() -> None:
+            beside = beside_run(metrics, run, *times, self.config)
+            self.notes += beside["notes"]
+            live.finish(run, beside)
+
+        self._try_to_save(finish)
 
     def _try_to_save(self, save: Callable[[], Any]) -> None:
         try:

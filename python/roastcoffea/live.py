@@ -8,6 +8,7 @@ from pathlib import Path
 
 from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run
+from roastcoffea.export.measurements import Beside
 from roastcoffea.progress import News
 
 __all__ = ["LiveWriter"]
@@ -54,9 +55,9 @@ class LiveWriter:
         self.stop()
         self._measurement.abandon()
 
-    def finish(self, run: Run, config: bytes | None, extras: bytes | None) -> None:
+    def finish(self, run: Run, beside: Beside) -> None:
         """Puts the whole run in its place."""
-        self._measurement.finish(run, config=config, extras=extras)
+        self._measurement.finish(run, **beside)
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval):

@@ -210,7 +210,7 @@ static uint8_t *put_customs(uint8_t *at, const roast_chunk *chunk) {
         } else if (custom->kind == ROAST_CUSTOM_BOOL || custom->kind == ROAST_CUSTOM_INT) {
             at = roast_put_zigzag(at, custom->integer);
         } else if (custom->kind != ROAST_CUSTOM_NULL) {
-            at = put_text(at, custom->text);
+            at = roast_put_text(at, custom->text);
         }
     }
     return at;
@@ -228,7 +228,7 @@ static size_t row_bound(const roast_chunk *chunk) {
     bound += roast_text_cut(chunk->error_type).len + roast_text_cut(chunk->error_message).len;
     for (uint32_t i = 0; i < chunk->n_customs; i++)
         bound += 2 + 3 * ROAST_VARINT_MAX + roast_text_cut(chunk->customs[i].key).len +
-                 roast_text_cut(chunk->customs[i].text).len;
+                 chunk->customs[i].text.len;
     return bound;
 }
 
@@ -293,6 +293,9 @@ static roast_status check_tails(const roast_chunk *chunk, const char *where, roa
         if ((unsigned)chunk->customs[i].scope >= ROAST_SCOPES ||
             (unsigned)chunk->customs[i].kind >= ROAST_CUSTOM_KINDS)
             return roast_error_set(err, ROAST_EINVAL, where, -1, "value %u is malformed", i);
+        else if (chunk->customs[i].text.len > ROAST_MAX_VALUE)
+            return roast_error_set(err, ROAST_ELIMIT, where, -1, "value %u has %zu bytes", i,
+                                   chunk->customs[i].text.len);
     return ROAST_OK;
 }
 

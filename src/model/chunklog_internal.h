@@ -104,13 +104,17 @@ roast_str roast_text_cut(roast_str text);
 /* Both want a text that was cut. */
 uint8_t *roast_put_text(uint8_t *at, roast_str text);
 uint8_t *roast_put_label(uint8_t *at, roast_str text); /* absent where data is NULL */
-static inline bool roast_get_text(const uint8_t **at, const uint8_t *end, roast_str *out) {
+static inline bool roast_get_long_text(const uint8_t **at, const uint8_t *end, size_t limit,
+                                       roast_str *out) {
     uint64_t len;
-    if (!roast_get_varint(at, end, &len) || len > ROAST_MAX_TEXT || len > (size_t)(end - *at))
+    if (!roast_get_varint(at, end, &len) || len > limit || len > (size_t)(end - *at))
         return false;
     *out = (roast_str){(const char *)*at, (size_t)len};
     *at += len;
     return true;
+}
+static inline bool roast_get_text(const uint8_t **at, const uint8_t *end, roast_str *out) {
+    return roast_get_long_text(at, end, ROAST_MAX_TEXT, out);
 }
 static inline bool roast_get_label(const uint8_t **at, const uint8_t *end, roast_str *out) {
     uint64_t raw;

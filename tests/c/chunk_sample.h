@@ -99,7 +99,7 @@ static inline void sample_customs(sample *s) {
         {{"", 0}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_TEXT, 0, 0, {"", 0}},
         {{"text", 4}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_TEXT, 0, 0, {"a\0b", 3}},
         {{"json", 4}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_JSON, 0, 0, {"[1,2]", 5}},
-        {{"obj", 3}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_PICKLE, 0, 0, {"\x80\x05N.", 4}},
+        {{"obj", 3}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_LEFT_OUT, 0, 0, {"too long", 8}},
     };
     memcpy(s->customs, customs, sizeof customs);
     s->chunk.customs = s->customs;
