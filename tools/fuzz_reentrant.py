@@ -15,7 +15,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from build import BUILD, ROOT
+from build import BUILD, ROOT, BuildFailed
+from counts import Counts
 from watched import SANITIZERS, watched_package
 
 CASES = ROOT / "fuzz" / "reentrant" / "cases.py"
@@ -23,6 +24,7 @@ CORPUS = ROOT / "fuzz" / "corpus" / "reentrant" / "cases.txt"
 FOUND = BUILD / "fuzz-found" / "reentrant"
 MANY = 10_000_000
 MOST_BROKEN = 10
+REPLAYED = 8
 JOBS = max(1, min(4, os.cpu_count() or 1))
 
 
@@ -35,10 +37,11 @@ def environment() -> dict[str, str]:
 
 def kind_of(report: str) -> str:
     """What is wrong, and where in our sources: two cases of one kind have one cause."""
-    what = re.search(r"ERROR: AddressSanitizer: [\w-]+|runtime error: .*|SystemError: .*|Timeout|Assertion .*|Fatal .*",
-                     report)
-    where = re.search(r"in (\w+) \S*?((?:ext|src)/\w\S*?):\d+", report)
-    return f"{what[0] if what else 'ended'} in {where[1]}, {where[2]}" if where else what[0] if what else report[-200:]
+    what = re.search(r"ERROR: AddressSanitizer: [\w-]+|runtime error: .*|SystemError: .*? set\b|SystemError: .*|Timeout"
+                     r"|Assertion .*|Fatal .*", report)
+    where = re.search(r"in (\w+) \.\./\.\./((?:ext|src)/[\w/]+\.\w):\d+", report)
+    kind = re.sub("<.*>", "", what[0]) if what else report[-200:]
+    return f"{kind} in {where[1]}, {where[2]}" if where else kind
 
 
 class Fuzzer:
@@ -62,20 +65,18 @@ class Fuzzer:
             while time.monotonic() < until and len(self.broken) < MOST_BROKEN:
                 left = str(max(1.0, until - time.monotonic()))
                 code, output = self.start([*arguments, *after, "--seconds", left], current)
-                ran = re.search(r"^(\d+) cases$", output, re.MULTILINE)
-                self.cases += int(ran[1]) if ran else 0
+                ran, _, case = current.read_text().strip().partition(" ") if current.exists() else ("0", "", "")
+                self.cases += int(ran)
                 if code == 0:
                     return
-                case = current.read_text().strip() if current.exists() else ""
                 if not case:
-                    self.keep("(before the first case)", output)
-                    return
+                    raise BuildFailed(f"no case could be run: {output}")
                 self.keep(case, output)
                 after = ["--after", case]
 
     def keep(self, case: str, output: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            code, alone = self.start(["--case", case], Path(folder) / "current") if " " in case else (1, output)
+            code, alone = self.start(["--case", case], Path(folder) / "current")
         report = alone if code != 0 else f"alone it holds; behind others:\n{output}"
         kind = kind_of(report)
         if kind in self.broken:
@@ -98,7 +99,15 @@ def fuzz(seconds: float) -> bool:
     return not fuzzer.broken
 
 
+def replay() -> Counts:
+    """The corpus, and the first cases of each entry; number 0 of each must succeed."""
+    fuzzer = Fuzzer()
+    fuzzer.run(["--file", str(CORPUS), "--numbers", "0", str(REPLAYED), "1"], 120)
+    print(f"{fuzzer.cases} cases of re-entrant objects, {len(fuzzer.broken)} ways to break the extension", flush=True)
+    return Counts(passed=0 if fuzzer.broken else 1, failed=len(fuzzer.broken))
+
+
 def run_alone(case: str) -> int:
     """One case, with what happens in it."""
-    return subprocess.run([sys.executable, CASES, "--case", case], env={**os.environ, **environment()},
-                          check=False).returncode
+    return subprocess.run([sys.executable, CASES, "--trace", "--case", case],
+                          env={**os.environ, **environment()}, check=False).returncode

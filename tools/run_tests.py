@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import fuzz_reentrant
 from build import BUILD, ROOT, BuildFailed, build
 from counts import Counts, count_junit, count_tap
 from watched import SANITIZERS, build_extension, watched_package
@@ -108,7 +109,7 @@ NOT_FOR_SANITIZERS = ("wheel", "leaks", "docs", "typing", "stub", "plots", "repo
 
 
 def run_extension_asan() -> Counts:
-    """The Python tests with an extension that is watched by the sanitizers.
+    """The Python tests with an extension that is watched by the sanitizers, and the corpus of its fuzzer.
 
     Left out: the wheel, which holds another extension, the counts of the interpreter's blocks, which it
     does not keep with malloc, and what only reads or draws: pages, types, plots, the report.
@@ -130,7 +131,7 @@ def run_extension_asan() -> Counts:
             if is_our_leak(finding) or "ERROR: AddressSanitizer" in finding:
                 say(finding)
                 counts.failed += 1
-    return counts
+    return counts + fuzz_reentrant.replay()
 
 
 # C tests that start threads, or test code that does, and which of their tests do.

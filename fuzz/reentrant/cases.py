@@ -2,8 +2,8 @@
 
 A case is an entry of the engine and a number, such as "ChunkLog.append 17": all that happens in it follows from these
 two. Number 0 is tame: one call with valid arguments, which must succeed. The entries are found, not listed: by dir()
-and in _core.pyi. Before a case begins its name is written to a file, so that whoever started this process knows
-which one it died of.
+and in _core.pyi. Before a case begins its name is written to a file, behind the number of those that have ended, so
+that whoever started this process knows which one it died of.
 """
 
 from __future__ import annotations
@@ -357,6 +357,7 @@ class Case:
         world.containers.clear()
         world.things.clear()
         gc.collect()
+        gc.freeze()  # what is left are classes and caches: the next collection need not walk through them
         hostile.world = None
         _core._fail_allocations(None)
         for topic in ("memory:a", "memory:b", "nowhere", "file:.", *[None] * 20):
@@ -441,13 +442,12 @@ def main() -> int:
             if time.monotonic() > until:
                 break
             if current >= 0:
-                os.pwrite(current, f"{entry} {number}".ljust(120).encode(), 0)
+                os.pwrite(current, f"{ran} {entry} {number}".ljust(120).encode(), 0)
             run_case(entry, number, options.trace)
             ran += 1
         os.chdir("/")
     if current >= 0:
-        os.pwrite(current, b"".ljust(120), 0)
-    print(f"{ran} cases")
+        os.pwrite(current, f"{ran}".ljust(120).encode(), 0)
     return 0
 
 

@@ -16,6 +16,8 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
+from roastcoffea._core import ChunkLog
+
 DEEPEST = 3  # calls of the engine inside of calls of the engine
 HARM = 60  # how often in a case
 
@@ -186,17 +188,18 @@ class World:
             dict.update(one, {key: None for key in held})
 
     def change_list(self, one: list[Any]) -> None:
-        how = self.random.randrange(5)
+        """By the methods of list: a hostile list may lie about its length. What a ChunkLog has of its own is used too."""
+        how, kind = self.random.randrange(5), self.pick((type(one), list)) if type(one) is ChunkLog else list
         if how == 0:
-            one.clear()
-        elif how == 1 and one:
-            one.pop(self.random.randrange(len(one)) if len(one) else 0)
+            kind.clear(one)
+        elif how == 1 and list.__len__(one):
+            kind.pop(one, self.random.randrange(list.__len__(one)))
         elif how == 2:
-            one[:] = [{} for _ in range(len(one))]
+            kind.__setitem__(one, slice(None), [{} for _ in range(list.__len__(one))])
         elif how == 3:
-            one.extend([{}] * 40)
+            kind.extend(one, [{}] * 40)
         else:
-            one.reverse()
+            kind.reverse(one)
 
     def change_node(self, one: Any) -> None:
         how = self.random.randrange(4)
@@ -221,7 +224,7 @@ class World:
             if isinstance(one, dict):
                 dict.clear(one)
             elif isinstance(one, list):
-                one.clear()
+                list.clear(one)
             elif hasattr(one, "__dict__"):
                 one.__dict__.clear()
 
