@@ -458,7 +458,7 @@ PyObject *ext_reduce_chunk_log(PyObject *module, PyObject *op) {
         /* Items that are no chunks at all: an ordinary list, then. */
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             return NULL;
-        PyErr_Clear();
+        PyErr_Clear(); /* the TypeError */
         PyObject *items = PySequence_List(op);
         return items == NULL ? NULL : reduced((PyObject *)&PyList_Type, items);
     }

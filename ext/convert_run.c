@@ -19,7 +19,7 @@ int ext_entry(PyObject *mapping, const char *key, PyObject **out) {
     *out = PyMapping_GetItemString(mapping, key);
     if (*out == NULL && !PyErr_ExceptionMatches(PyExc_LookupError))
         return -1;
-    PyErr_Clear();
+    PyErr_Clear(); /* the LookupError, if any */
     if (*out == Py_None)
         Py_CLEAR(*out);
     return 0;

@@ -312,7 +312,7 @@ PyObject *ext_unpack_record(PyObject *module, PyObject *data) {
     PyObject *item = PySequence_GetItem(list, 0);
     Py_DECREF(list);
     if (item == NULL && PyErr_ExceptionMatches(PyExc_IndexError)) {
-        PyErr_Clear();
+        PyErr_Clear(); /* the IndexError */
         PyErr_SetString(PyExc_ValueError, "a packed chunk without a chunk in it");
     }
     return item;
