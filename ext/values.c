@@ -1,5 +1,7 @@
 #include "values.h"
 
+#include "errors.h"
+
 #include <math.h>
 
 PyObject *ext_text_or_null(roast_str text) {
@@ -47,7 +49,8 @@ static int keep_bytes(ext_customs *customs, PyObject *object, roast_str *out) {
     return result;
 }
 
-/* A number of another library (numpy's, for instance) as Python's own; NULL, no exception: it is none. */
+/* A number of another library (numpy's, for instance) as Python's own; NULL: it is none, or an exception must
+ * pass. */
 static PyObject *plain_number(PyObject *value) {
     PyObject *plain = NULL;
     /* An array of one element would turn into a number too, but it is an array. */
@@ -58,7 +61,7 @@ static PyObject *plain_number(PyObject *value) {
     else if (Py_TYPE(value)->tp_as_number != NULL && Py_TYPE(value)->tp_as_number->nb_float != NULL)
         plain = PyNumber_Float(value);
     if (plain == NULL)
-        PyErr_Clear();
+        ext_drop_exception();
     return plain;
 }
 
@@ -86,7 +89,10 @@ static int put_object(ext_state *state, ext_customs *customs, PyObject *value, r
         PyObject *back = text != NULL ? PyObject_CallOneArg(state->json_loads, text) : NULL;
         int same = back != NULL ? PyObject_RichCompareBool(back, value, Py_EQ) : 0;
         Py_XDECREF(back);
-        PyErr_Clear();
+        if (ext_drop_exception() != 0) {
+            Py_XDECREF(text);
+            return -1;
+        }
         if (same == 1 && PyUnicode_GET_LENGTH(text) <= ROAST_MAX_TEXT) {
             out->kind = ROAST_CUSTOM_JSON;
             return keep_bytes(customs, text, &out->text);
@@ -99,7 +105,8 @@ static int put_object(ext_state *state, ext_customs *customs, PyObject *value, r
         return keep_bytes(customs, pickled, &out->text);
     }
     Py_XDECREF(pickled);
-    PyErr_Clear();
+    if (ext_drop_exception() != 0)
+        return -1;
     out->kind = ROAST_CUSTOM_TEXT;
     return keep_bytes(customs, PyObject_Repr(value), &out->text);
 }
@@ -121,6 +128,8 @@ static int put_value(ext_state *state, ext_customs *customs, PyObject *value, ro
         return keep_bytes(customs, Py_NewRef(value), &out->text);
     }
     PyObject *number = PyLong_Check(value) || PyList_Check(value) ? NULL : plain_number(value);
+    if (number == NULL && PyErr_Occurred())
+        return -1;
     bool put = number != NULL && put_number(number, out);
     Py_XDECREF(number);
     return put ? 0 : put_object(state, customs, value, out);
