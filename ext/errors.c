@@ -77,7 +77,12 @@ void ext_pass_over(const char *what) {
 }
 
 bool ext_must_stop(void) {
-    return passing != NULL;
+    if (passing == NULL)
+        return false;
+    PyObject *exception = passing;
+    passing = NULL;
+    ext_restore_exception(exception);
+    return true;
 }
 
 PyObject *ext_let_pass(PyObject *result) {

@@ -25,7 +25,8 @@ void ext_pass_over(const char *what);
  * exception that is set is taken away and its text kept. One that must pass is no fault, but is kept for
  * ext_let_pass(). */
 void ext_count_fault(const char *what, const roast_error *err);
-/* Whether one is kept that this thread has not raised yet. */
+/* Whether one is kept that this thread has not raised yet. It is set then: a call of ours inside of this one would
+ * raise it otherwise. */
 bool ext_must_stop(void);
 /* The end of every call from the user's code that may have kept one: NULL with that exception set (`result` is
  * released), else `result`. An exception that stands behind a result is a fault. */

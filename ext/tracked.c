@@ -261,13 +261,15 @@ static void begin_call(call *c) {
     open_chunk_start(c->open);
 }
 
-/* Takes everything off again, as if it had not begun. */
+/* Takes everything off again, as if it had not begun. The exception that is set stays. */
 static void call_off(call *c) {
     if (c->open == NULL)
         return;
+    PyObject *exception = ext_take_exception();
     open_chunk_end(c->open);
     ext_current_chunk_detach(c->state, c->processor, c->current);
     ext_holder_release(&c->holder);
+    ext_restore_exception(exception);
 }
 
 /* Whatever goes wrong in here, the result or the exception of process() stays as it is. */

@@ -29,9 +29,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "python")]
 
-import hostile  # noqa: E402
+import world as worlds  # noqa: E402
 import valid  # noqa: E402
-from hostile import Node, World  # noqa: E402
+from world import Node, World  # noqa: E402
 
 from roastcoffea import _core, channel  # noqa: E402
 
@@ -188,7 +188,7 @@ class Case:
                 self.use(world.pick(sorted(entries_of_type(name, type(thing)))), thing)
 
     def call_again(self) -> None:
-        if self.world.depth < hostile.DEEPEST:
+        if self.world.depth < worlds.DEEPEST:
             self.use(self.entry, self.world.things[0] if self.owner and self.world.things else None)
 
     def use_a_log(self) -> None:
@@ -329,7 +329,7 @@ class Case:
                 inner[world.poison("outer")] = world.poison(1.0)
 
     def run(self) -> None:
-        hostile.world = self.world
+        worlds.current = self.world
         in_chunk = self.owner in ("CurrentChunk", "ColumnReader") or (self.number > 0 and self.world.chance(0.4))
         task = None
         if self.number > 0 and self.world.chance(0.2):
@@ -358,7 +358,7 @@ class Case:
         world.things.clear()
         gc.collect()
         gc.freeze()  # what is left are classes and caches: the next collection need not walk through them
-        hostile.world = None
+        worlds.current = None
         _core._fail_allocations(None)
         for topic in ("memory:a", "memory:b", "nowhere", "file:.", *[None] * 20):
             with suppress(Exception):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hostile import Node, Slotted, World
+from world import Node, Slotted, World
 from run_samples import SERIES, T0, full_chunk
 
 from roastcoffea import _core, track_memory, track_metrics, track_time

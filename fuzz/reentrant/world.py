@@ -337,7 +337,7 @@ USUAL: dict[str, Any] = {
     "values": [1], "__exit__": False, "__instancecheck__": True, "__reduce__": (dict, ()), "__reduce_ex__": (dict, ()),
 }
 CLASSES: dict[tuple[type, frozenset[str]], type] = {}
-world: World | None = None  # of the case that is running
+current: World | None = None  # of the case that is running
 
 
 def usual_result(self: Any, base: type, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -364,7 +364,7 @@ def usual_result(self: Any, base: type, name: str, args: tuple[Any, ...], kwargs
 
 def hostile_method(base: type, name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        now = world
+        now = current
         if now is None:
             return usual_result(self, base, name, args, kwargs)
         now.intrude(name)
@@ -380,21 +380,21 @@ def hostile_method(base: type, name: str) -> Any:
 def make_walk(items: Any) -> Any:
     """An iterator in which something may happen between two items."""
     for item in items:
-        if world is not None:
-            world.intrude("__next__")
+        if current is not None:
+            current.intrude("__next__")
         yield item
 
 
 def end_of_life(_: Any) -> None:
-    if world is not None:
-        world.intrude("__del__")
+    if current is not None:
+        current.intrude("__del__")
 
 
 def lying_class(self: Any) -> type:
-    if world is not None and world.depth > 0:
-        world.intrude("__class__")
-        if world.lies():
-            liar: type = world.pick((dict, list, str, int, float, tuple, *(type(thing) for thing in world.things)))
+    if current is not None and current.depth > 0:
+        current.intrude("__class__")
+        if current.lies():
+            liar: type = current.pick((dict, list, str, int, float, tuple, *(type(thing) for thing in current.things)))
             return liar
     return type(self)
 
