@@ -56,13 +56,13 @@ static int parse_shift(PyObject *worker, PyObject *seconds, roast_clock_shift *o
 
 static PyObject *shifted(ext_state *state, PyObject *chunks, const roast_clock_shift *shifts,
                          size_t count) {
-    roast_chunklog *owned, *made = NULL;
+    roast_chunklog *made = NULL;
     roast_error err;
-    const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
-    if (log == NULL)
+    log_core *core = ext_packed_view(state, chunks);
+    if (core == NULL)
         return NULL;
-    roast_status status = roast_chunklog_shift(log, shifts, count, &made, &err);
-    roast_chunklog_free(owned);
+    roast_status status = roast_chunklog_shift(core->log, shifts, count, &made, &err);
+    log_core_let_go(core);
     return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
 }
 

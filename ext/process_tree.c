@@ -66,13 +66,15 @@ static int cores_of(void *context, const roast_process_life *life) {
     if (PyErr_Occurred())
         return -1;
     PyObject *key = PyLong_FromLongLong(life->pid);
-    PyObject *value = key != NULL ? PyDict_GetItemWithError(context, key) : NULL;
+    PyObject *value = key != NULL ? Py_XNewRef(PyDict_GetItemWithError(context, key)) : NULL;
     Py_XDECREF(key);
     if (value == NULL)
         return -1;
-    if (value == Py_None)
+    long cores = value != Py_None ? PyLong_AsLong(value) : 0;
+    bool none = value == Py_None;
+    Py_DECREF(value);
+    if (none)
         return 0;
-    long cores = PyLong_AsLong(value);
     if (cores >= 1 && cores <= INT32_MAX)
         return (int)cores;
     if (!PyErr_Occurred())
@@ -93,8 +95,11 @@ static PyObject *tree_series(PyObject *op, PyObject *args, PyObject *kwargs) {
                                      &host, &host_len) ||
         check_idle(self) != 0)
         return NULL;
-    if (roast_treelog_series(self->log, cores_of, workers, (roast_str){host, (size_t)host_len},
-                             &series, &err) != ROAST_OK)
+    self->busy = true; /* reading the dict may run code that would change the log */
+    roast_status status = roast_treelog_series(self->log, cores_of, workers,
+                                               (roast_str){host, (size_t)host_len}, &series, &err);
+    self->busy = false;
+    if (status != ROAST_OK)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
     if (PyErr_Occurred()) {
         roast_series_free(series);

@@ -148,7 +148,8 @@ static int put_value(ext_state *state, ext_customs *customs, PyObject *value, ro
         out->kind = ROAST_CUSTOM_TEXT;
         return hold_text(customs, Py_NewRef(value), &out->text);
     }
-    PyErr_Clear();
+    if (ext_drop_exception() != 0)
+        return -1;
     return put_object(state, customs, value, out);
 }
 
@@ -169,10 +170,9 @@ static int leave_out(ext_customs *customs, roast_custom *out) {
         Py_TYPE(exception) == (PyTypeObject *)PyExc_ValueError
             ? PyUnicode_FromFormat("%.200S", exception)
             : PyUnicode_FromFormat("%.100s: %.200S", Py_TYPE(exception)->tp_name, exception);
-    if (reason == NULL) { /* an exception whose text cannot be had */
-        PyErr_Clear();
+    /* An exception whose text cannot be had. */
+    if (reason == NULL && ext_drop_exception() == 0)
         reason = PyUnicode_FromString(Py_TYPE(exception)->tp_name);
-    }
     Py_DECREF(exception);
     if (out->key.data == NULL)
         out->key = roast_str_of("?");

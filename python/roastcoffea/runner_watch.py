@@ -332,7 +332,7 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
     checkpointer = argument(work, "checkpointer")
     if checkpointer is None:
         return with_arguments(work, savemetrics=True)
-    from coffea.processor import CheckpointerABC
+    from coffea.processor import CheckpointerABC  # type: ignore[import-untyped]
 
     at_hand = kind_of(call.runner.executor) != "elsewhere" or is_tracked(call.processor)
     if not at_hand or not isinstance(checkpointer, CheckpointerABC):
