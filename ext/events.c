@@ -33,7 +33,8 @@ roast_str ext_hold_text(ext_holder *holder, PyObject *object) {
     roast_str text;
     PyObject *held = object != NULL && PyUnicode_Check(object) ? ext_utf8(object, &text) : NULL;
     Py_XDECREF(object);
-    PyErr_Clear();
+    if (held == NULL)
+        ext_pass_over("a text could not be read");
     return held != NULL && hold(holder, held) ? text : (roast_str){NULL, 0};
 }
 
@@ -120,7 +121,7 @@ static void put_metadata_bytes(ext_state *state, PyObject *factory, PyObject *ma
             ext_quiet_attr_int(mapping, state->str_mapping_start, &first) &&
             ext_quiet_attr_int(mapping, state->str_mapping_stop, &last))
             read = ext_preloaded_bytes(state, tree, preloaded, first, last);
-        bytes = read < 0 ? -1 : bytes - read;
+        bytes = read < 0 || bytes < read ? -1 : bytes - read;
         Py_XDECREF(tree);
     }
     Py_XDECREF(preloaded);
@@ -260,6 +261,8 @@ static void read_access_log(ext_state *state, PyObject *factory, ext_holder *hol
         n_slots *= 2;
     branch_set set = {.mask = n_slots - 1};
     PyObject *names = PyTuple_New(n);
+    if (names != NULL)
+        PyObject_GC_UnTrack(names); /* it has gaps while other code runs */
     set.branches = holder->branches = roast_alloc((size_t)(n + 1) * sizeof *set.branches);
     set.slots = roast_alloc_zero(n_slots * sizeof *set.slots);
     if (names != NULL && set.branches != NULL && set.slots != NULL) {

@@ -139,10 +139,8 @@ void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, 
 
 uint64_t ext_outbox_run(ext_state *state, PyObject *processor) {
     PyObject *topic = topic_of(state, processor);
-    Py_ssize_t len = 0;
-    const char *text = topic != NULL ? PyUnicode_AsUTF8AndSize(topic, &len) : NULL;
-    uint64_t run = text != NULL ? roast_run_token((roast_str){text, (size_t)len}) : 0;
-    PyErr_Clear(); /* lone surrogates, which no encoding has; a str runs no other code */
+    roast_str text;
+    uint64_t run = ext_quiet_text(topic, &text) ? roast_run_token(text) : 0;
     Py_XDECREF(topic);
     return run;
 }

@@ -1,5 +1,6 @@
 #include "reads.h"
 
+#include "capped.h"
 #include "errors.h"
 #include "quiet.h"
 #include "root_tree.h"
@@ -82,7 +83,7 @@ static roast_read *read_of(reader_object *self, PyObject *name) {
 
 /* What is unknown once makes the sum unknown. */
 static void add_known(int64_t *sum, int64_t value) {
-    *sum = *sum < 0 || value < 0 ? -1 : *sum + value;
+    *sum = *sum < 0 || value < 0 ? -1 : ext_capped_add(*sum, value);
 }
 
 /* ---- which column, how many bytes ---- */
@@ -153,7 +154,7 @@ static int64_t array_bytes(ext_state *state, PyObject *array) {
         data = ext_quiet_attr(content, state->str_data);
         int64_t a = attr_bytes(state, offsets), b = attr_bytes(state, data);
         if (a >= 0 && b >= 0)
-            bytes = a + b;
+            bytes = ext_capped_add(a, b);
         Py_XDECREF(offsets);
         Py_XDECREF(content);
         Py_XDECREF(index);

@@ -1,6 +1,7 @@
 /* From a record to Python values: what chunk["key"] gives. */
 #include "chunk_log.h"
 
+#include "capped.h"
 #include "record_keys.h"
 #include "values.h"
 
@@ -28,7 +29,7 @@ static PyObject *make_end_time(const source *from) {
 static PyObject *memory_delta(const roast_chunk *chunk, double per) {
     if (!HAS(rss_before) || !HAS(rss_after))
         Py_RETURN_NONE;
-    return PyFloat_FromDouble((double)(chunk->rss_after - chunk->rss_before) / per);
+    return PyFloat_FromDouble(((double)chunk->rss_after - (double)chunk->rss_before) / per);
 }
 
 static PyObject *make_memory_delta_mb(const source *from) {
@@ -226,7 +227,8 @@ static int add_up(PyObject *sums, const roast_section *section, double per) {
         return -1;
     PyObject *old = PyDict_GetItemWithError(sums, name);
     if (section->kind == ROAST_SECTION_BYTES)
-        value = PyLong_FromLongLong(section->value + (old != NULL ? PyLong_AsLongLong(old) : 0));
+        value = PyLong_FromLongLong(
+            ext_capped_add(section->value, old != NULL ? PyLong_AsLongLong(old) : 0));
     else if (!PyErr_Occurred())
         value = PyFloat_FromDouble((double)section->value / per +
                                    (old != NULL ? PyFloat_AsDouble(old) : 0));

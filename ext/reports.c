@@ -1,5 +1,6 @@
 #include "reports.h"
 
+#include "capped.h"
 #include "chunk_log.h"
 #include "convert_run.h"
 #include "errors.h"
@@ -53,9 +54,9 @@ static void add_replayed(const roast_chunklog *log, replayed_sums *sums) {
     roast_chunk_cursor_init(&cursor, log);
     while (roast_chunk_cursor_next(&cursor, &chunk)) {
         sums->chunks++;
-        sums->events += chunk.num_events;
-        sums->bytes += chunk.bytes_read;
-        sums->duration_ns += chunk.duration_ns;
+        sums->events = ext_capped_add(sums->events, chunk.num_events);
+        sums->bytes = ext_capped_add(sums->bytes, chunk.bytes_read);
+        sums->duration_ns = ext_capped_add(sums->duration_ns, chunk.duration_ns);
     }
 }
 
@@ -116,9 +117,8 @@ typedef struct known_runs {
 static int parse_runs(PyObject *topics, known_runs *out) {
     PyObject *list = PySequence_List(topics);
     size_t n = list != NULL ? (size_t)PyList_GET_SIZE(list) : 0;
-    out->tokens = n < SIZE_MAX / 2 / sizeof *out->tokens
-                      ? roast_alloc((n + 1) * sizeof *out->tokens)
-                      : NULL;
+    out->tokens =
+        n < SIZE_MAX / 2 / sizeof *out->tokens ? roast_alloc((n + 1) * sizeof *out->tokens) : NULL;
     if (list != NULL && out->tokens == NULL)
         PyErr_NoMemory();
     for (; out->tokens != NULL && out->count < n; out->count++) {

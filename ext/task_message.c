@@ -1,5 +1,6 @@
 #include "task_message.h"
 
+#include "capped.h"
 #include "quiet.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static int64_t moment_of(PyObject *mapping, PyObject *name) {
 }
 
 static void add_length(int64_t *sum, int64_t start, int64_t stop) {
-    *sum = (*sum < 0 ? 0 : *sum) + (stop > start ? stop - start : 0);
+    *sum = ext_capped_add(*sum < 0 ? 0 : *sum, stop > start ? stop - start : 0);
 }
 
 static void take_phase(ext_state *state, PyObject *phase, task_account *out) {
