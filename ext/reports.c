@@ -115,9 +115,8 @@ typedef struct known_runs {
 static int parse_runs(PyObject *topics, known_runs *out) {
     PyObject *list = PySequence_List(topics);
     size_t n = list != NULL ? (size_t)PyList_GET_SIZE(list) : 0;
-    out->tokens = n < SIZE_MAX / 2 / sizeof *out->tokens
-                      ? roast_alloc((n + 1) * sizeof *out->tokens)
-                      : NULL;
+    out->tokens =
+        n < SIZE_MAX / 2 / sizeof *out->tokens ? roast_alloc((n + 1) * sizeof *out->tokens) : NULL;
     if (list != NULL && out->tokens == NULL)
         PyErr_NoMemory();
     for (; out->tokens != NULL && out->count < n; out->count++) {

@@ -78,7 +78,8 @@ static uint64_t walk(const roast_chunklog *log, uint64_t first) {
     while (roast_chunk_cursor_next(&cursor, &chunk)) {
         if (cursor.index <= first)
             continue;
-        sum = sum * 31 + chunk.have + chunk.token * 3 + chunk.run * 7 + chunk.seq * 5 + (uint64_t)chunk.pid;
+        sum = sum * 31 + chunk.have + chunk.token * 3 + chunk.run * 7 + chunk.seq * 5 +
+              (uint64_t)chunk.pid;
 #define X(name, packing, near) sum = sum * 31 + (uint64_t)chunk.name;
         ROAST_CHUNK_FIELDS(X)
 #undef X

@@ -65,4 +65,5 @@ class RunIdentity:
     def split(self, chunks: ChunkLog) -> tuple[ChunkLog, ChunkLog]:
         """(chunks of this run, those that a checkpoint has replayed)"""
         fresh, replayed = split_replayed(chunks, self._topics)
-        return fresh, replayed + self._doubles
+        replayed += self._doubles
+        return fresh, replayed

@@ -38,7 +38,8 @@ typedef struct roast_context {
 typedef struct roast_origin {
     uint64_t token, run;
     int64_t pid;
-    int64_t behind_us; /* what the clock there is behind: added to the start of each chunk that is read */
+    int64_t
+        behind_us; /* what the clock there is behind: added to the start of each chunk that is read */
     roast_str host, worker;
 } roast_origin;
 
