@@ -481,6 +481,7 @@ int ext_append_mapping(ext_state *state, roast_chunklog *log, PyObject *mapping,
         p.chunk.n_customs = p.customs.count;
         if (identity != NULL) {
             p.chunk.token = identity->token;
+            p.chunk.run = identity->run;
             p.chunk.seq = identity->seq;
         }
         roast_error err;

@@ -201,9 +201,10 @@ async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str
 
 
 def _clocks(answers: dict[str, dict[str, Any]], plugin: Any) -> dict[str, tuple[float, float]]:
-    """By how many seconds the clock of each worker is behind, and how many that may be wrong by. Dask's own
-    estimate, for those that have left or are silent, holds the way of a message."""
-    seen = {} if plugin is None else {address: (delay, 1.0) for address, delay in plugin.delays.items()}
+    """By how many seconds the clock of each worker is behind, and how many that may be wrong by. Of those that
+    have left or are silent there is Dask's own estimate: the first one, when a worker comes, holds some seconds
+    in which a busy machine finds out what the worker has."""
+    seen = {} if plugin is None else {address: (delay, 5.0) for address, delay in plugin.delays.items()}
     for address, answer in answers.items():
         if "asked" in answer:
             asked, begun, ended, answered = (
@@ -356,7 +357,10 @@ async def _hand_over(
 
     answer: dict[str, Any] = {"totals": {}}
     # After that moment (of the scheduler's clock) nobody listens any more.
-    if topic is not None and time.time() + dask_worker.scheduler_delay < until:
+    late = time.time() + dask_worker.scheduler_delay >= until
+    if topic is not None and late:
+        answer["problem"] = "by its clock it was asked too late"
+    elif topic is not None:
         try:
             # Where the engine was never loaded, no record was made. The channel is loaded with the
             # first record that is sent: those held back may be older.

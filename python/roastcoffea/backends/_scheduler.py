@@ -16,6 +16,9 @@ __all__ = ["SchedulerPost"]
 # A client that is gone may come back for its data within this time.
 GRACE_SECONDS = 60.0
 
+# By how many seconds a clock must be off for Dask's estimate to be looked at again.
+DOUBTFUL_DELAY = 1.0
+
 _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
 
 
@@ -136,6 +139,8 @@ class SchedulerPost(SchedulerPlugin):
     def _tick(self) -> None:
         if self.series is not None:
             self.series.tick(self.scheduler.workers.values())
+        for address in [one for one, delay in self.delays.items() if abs(delay) > DOUBTFUL_DELAY]:
+            self._note_delay(address)
 
     def _join(self, address: str) -> None:
         if self.series is not None:
@@ -143,8 +148,8 @@ class SchedulerPost(SchedulerPlugin):
             self.series.join(address, threads=worker.nthreads, host=worker.host)
 
     def _note_delay(self, address: str) -> None:
-        """Dask's estimate of how much the clock of a worker is behind. A message that was long on its way makes it
-        too large: the smallest one counts."""
+        """Dask's estimate of how much the clock of a worker is behind, at each heartbeat. A message that was long on
+        its way makes it too large: the smallest one counts."""
         worker = self.scheduler.workers.get(address)
         if worker is not None:
             self.delays[address] = min(worker.time_delay, self.delays.get(address, worker.time_delay))
@@ -182,7 +187,6 @@ class SchedulerPost(SchedulerPlugin):
 
     def _note_departure(self, event: Mapping[str, Any]) -> None:
         """The scheduler tells it before it takes the tasks back."""
-        self._note_delay(event["worker"])
         if self.tasks is None:
             return
         tasks = self.scheduler.tasks
