@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -56,12 +58,15 @@ class MetricsCollector(Results):
         The processor; may be left out, as it is taken from the Runner's call.
     output_dir
         A folder: the measurement is saved there when the context ends, however it ends, and can be
-        read there while the run goes on. `measurement_path` tells its name.
+        read there while the run goes on. `measurement_path` tells its name. What is told after the end
+        is saved with the next look at the results or at `measurement_path`, or when the program ends.
     measurement_name, overwrite, config
         As of :meth:`save_measurement`, for the measurement in `output_dir`.
     live
         Whether one line in the terminal says how far the run is. It gives way to Coffea's own bar.
     """
+
+    _stale = False  # something was told since the results were computed
 
     def __init__(
         self,
@@ -84,7 +89,8 @@ class MetricsCollector(Results):
         self.measurement_name = measurement_name
         self.overwrite = overwrite
         self.config = config
-        self.measurement_path: Path | None = None
+        self._measurement_path: Path | None = None
+        self._told_in = 0  # the process in which something was told after the end
         if output_dir is not None and measurement_name is not None:
             measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
         self.metrics_backend = make_backend(client, backend)
@@ -92,8 +98,8 @@ class MetricsCollector(Results):
         self.aggregator = MetricsAggregator(self.backend)
         self.t_start: float | None = None
         self.t_end: float | None = None
-        self.metrics: dict[str, Any] | None = None
-        self.coffea_report: dict[str, Any] | None = None
+        self._metrics: dict[str, Any] | None = None
+        self._coffea_report: dict[str, Any] | None = None
         self.reports: list[dict[str, Any]] = []
         self.calls: list[dict[str, Any]] = []
         self.custom_metrics: Mapping[str, Any] | None = None
@@ -101,13 +107,15 @@ class MetricsCollector(Results):
         self.span_info: Any = None
         self.span_metrics: dict[Any, Any] | None = None
         self.section_metrics: list[Mapping[str, Any]] = []
-        self.run: Run | None = None
+        self._run: Run | None = None
         self.replayed_chunks = 0
         self.notes: list[str] = []
         self._collected = ChunkLog()
         self._replayed = ChunkLog()
-        self._recorded: list[Mapping[str, Any]] = []
-        self._given: list[Mapping[str, Any]] | None = None
+        self._fresh: tuple[Any, ChunkLog] | None = None
+        self._recorded = _ByHand([])
+        self._given: _ByHand | None = None
+        self._shown: tuple[list[Any], list[Any]] | None = None
         self._report_given = False
         self._topic: str | None = None
         self._marks: list[_Mark] = []
@@ -199,7 +207,7 @@ class MetricsCollector(Results):
         """A folder that cannot be written to is told now, not after hours."""
         if self.output_dir is None:
             return
-        self.measurement_path, self._live = at_free_name(
+        self._measurement_path, self._live = at_free_name(
             lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
             self.output_dir, self.measurement_name, self.overwrite,
         )
@@ -307,7 +315,7 @@ class MetricsCollector(Results):
         self, report: Mapping[str, Any], custom_metrics: Mapping[str, Any] | None = None
     ) -> None:
         """The report that ``Runner`` returned; it replaces what was taken from the call."""
-        self.coffea_report = dict(report)
+        self._coffea_report = dict(report)
         self.custom_metrics = custom_metrics
         self._report_given = True
         self._refresh()
@@ -318,11 +326,10 @@ class MetricsCollector(Results):
         Records of the decorator are added to what was collected instead, each once: on a cluster the
         user's own processor has seen none of them.
         """
-        chunks = chunk_metrics if isinstance(chunk_metrics, list) else list(chunk_metrics)
-        if isinstance(chunks, ChunkLog):
-            self._take(chunks)
-        elif chunks:
-            self._given = chunks
+        if isinstance(chunk_metrics, ChunkLog):
+            self._take(chunk_metrics)
+        elif chunks := list(chunk_metrics):
+            self._given = _ByHand(chunks)
         self._refresh()
 
     def extract_metrics_from_output(self, output: Any) -> None:
@@ -335,8 +342,9 @@ class MetricsCollector(Results):
 
     def record_chunk_metrics(self, chunk: Mapping[str, Any]) -> None:
         """Adds a chunk that was measured elsewhere."""
-        ChunkLog([chunk])  # says at once what is wrong with it
         self._recorded.append(chunk)
+        if self._shown is not None:
+            self._shown[1].append(chunk)
         self._refresh()
 
     def record_section_metrics(self, section: Mapping[str, Any]) -> None:
@@ -353,40 +361,97 @@ class MetricsCollector(Results):
     # ---- what comes out ----
 
     @property
+    def metrics(self) -> dict[str, Any] | None:
+        """Every metric under every name; None until the context has ended."""
+        self._compute_again()
+        return self._metrics
+
+    @property
+    def run(self) -> Run | None:
+        """What the engine knows of the run; None until the context has ended."""
+        self._compute_again()
+        return self._run
+
+    @property
+    def coffea_report(self) -> dict[str, Any] | None:
+        """Coffea's report: the one that was given, or the sum over all calls of a Runner."""
+        self._compute_again()
+        return self._coffea_report
+
+    @property
+    def measurement_path(self) -> Path | None:
+        """Where the measurement in `output_dir` is, with all that was told so far."""
+        self._compute_again()
+        return self._measurement_path
+
+    @property
     def chunk_metrics(self) -> list[Any]:
         """The chunks of this run."""
-        if self._given is not None:
-            return [*self._given, *self._recorded]
-        chunks = self._fresh_chunks()
-        return [*chunks, *self._recorded] if self._recorded else chunks
+        chunks = self._given.chunks if self._given is not None else self._fresh_chunks()
+        if not self._recorded.chunks:
+            return chunks
+        if self._shown is None or self._shown[0] is not chunks:
+            self._shown = chunks, [*chunks, *self._recorded.chunks]
+        return self._shown[1]
+
+    def _packed_chunks(self) -> ChunkLog:
+        """The same for the engine."""
+        chunks = self._given.packed if self._given is not None else self._fresh_chunks()
+        return chunks + self._recorded.packed if self._recorded.chunks else chunks
 
     def _fresh_chunks(self) -> ChunkLog:
         """Without those that a checkpoint replayed with the numbers of another run."""
         if self.t_start is None:
             return self._collected
-        fresh, self._replayed = split_replayed(self._collected, self.t_start - REPLAY_MARGIN_S)
-        self.replayed_chunks = len(self._replayed)
-        return fresh
+        state = len(self._collected), self.t_start
+        if self._fresh is None or self._fresh[0] != state:
+            fresh, self._replayed = split_replayed(self._collected, self.t_start - REPLAY_MARGIN_S)
+            self.replayed_chunks = len(self._replayed)
+            self._fresh = state, fresh
+        return self._fresh[1]
 
     def _report(self) -> dict[str, Any] | None:
         if self._report_given:
-            return self.coffea_report
+            return self._coffea_report
         if not self.reports:
             return None
         return sum_reports(self.reports)
 
     def _refresh(self) -> None:
-        """What is told after the end counts as well."""
-        if self.t_end is None or self.metrics is None:
+        """What is told after the end counts as well: the next look at the results computes them again."""
+        if self.t_end is None or self._metrics is None:
             return
-        self._aggregate()
-        if self.measurement_path is not None:
-            folder, name = self.measurement_path.parent, self.measurement_path.name
-            self._try_to_save(lambda: self.save_measurement(folder, name))
+        self._stale = True
+        self._told_in = os.getpid()
+        _stale.add(self)
+
+    def _compute_again(self) -> None:
+        """Where something was told after the end; the measurement in `output_dir` is saved again, too."""
+        if not self._stale:
+            return
+        self._stale = False
+        try:
+            self._aggregate()
+        except BaseException:
+            self._stale = True
+            raise
+        _stale.discard(self)
+        if (path := self._measurement_path) is not None:
+            self._try_to_save(lambda: self.save_measurement(path.parent, path.name))
+
+    def _save_late(self) -> None:
+        """Saves what was told after the end and nobody has looked at since. A forked process leaves that to its
+        parent."""
+        if self._stale and self._measurement_path is not None and self._told_in == os.getpid():
+            with suppress(Exception):
+                self._compute_again()
+
+    def __del__(self) -> None:
+        self._save_late()
 
     def _aggregate(self) -> None:
         chunks = self.chunk_metrics
-        self.coffea_report = report = self._report()
+        self._coffea_report = report = self._report()
         if report is not None and self.replayed_chunks:
             report = sum_reports([report], self._replayed)
             note = (f"{self.replayed_chunks} chunks were replayed from a checkpoint: they are left out of "
@@ -400,11 +465,11 @@ class MetricsCollector(Results):
         if attempts is not None:
             for name in {self.processor_name, *(call["processor"] for call in self.calls)} - {None}:
                 attempts.set_kind(name, "processing")
-        self.run = Run(
+        self._run = Run(
             report=report,
             t_start=self.t_start,
             t_end=self.t_end,
-            chunks=chunks,
+            chunks=self._packed_chunks(),
             series=None if self.aggregator.own_form else tracking,
             spans=self._figures(),
             processor_name=self.processor_name,
@@ -416,8 +481,8 @@ class MetricsCollector(Results):
             attempts=attempts,
         )
         self._note_failed_items()
-        self.metrics = self.aggregator.metrics_of(
-            self.run, tracking, self.span_metrics, chunks, self.section_metrics
+        self._metrics = self.aggregator.metrics_of(
+            self._run, tracking, self.span_metrics, chunks, self.section_metrics
         )
 
     def _figures(self) -> dict[Any, Any]:
@@ -476,6 +541,28 @@ class MetricsCollector(Results):
                 "was not called; what was measured without one is in .metrics"
             )
         return self.metrics
+
+
+# Those that nobody has looked at since something was told.
+_stale: weakref.WeakSet[MetricsCollector] = weakref.WeakSet()
+
+
+@atexit.register
+def _save_all_late() -> None:
+    for collector in list(_stale):
+        collector._save_late()
+
+
+class _ByHand:
+    """Chunks that the user gave, and the same packed: what is wrong with one is told at once."""
+
+    def __init__(self, chunks: list[Any]) -> None:
+        self.packed = ChunkLog(chunks)
+        self.chunks = chunks
+
+    def append(self, chunk: Mapping[str, Any]) -> None:
+        self.packed += ChunkLog([chunk])
+        self.chunks.append(chunk)
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:
