@@ -397,7 +397,11 @@ class MetricsCollector(Results):
     def _packed_chunks(self) -> ChunkLog:
         """The same for the engine."""
         chunks = self._given.packed if self._given is not None else self._fresh_chunks()
-        return chunks + self._recorded.packed if self._recorded.chunks else chunks
+        if not self._recorded.chunks:
+            return chunks
+        together = chunks.copy()
+        together.extend(self._recorded.packed)
+        return together
 
     def _fresh_chunks(self) -> ChunkLog:
         """Without those that a checkpoint replayed with the numbers of another run."""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from roastcoffea import _core
-from roastcoffea._core import ChunkLog, Run
+from roastcoffea._core import ChunkLog, Run, WorkerSeries
 from roastcoffea.progress import News
 
 __all__ = ["LiveWriter"]
@@ -34,6 +34,8 @@ class LiveWriter:
         self._interval = interval
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
         self._start = time.time()
+        # What was fetched and is not written yet: it waits there when a look fails.
+        self._chunks, self._series = ChunkLog(), WorkerSeries()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
 
@@ -65,10 +67,15 @@ class LiveWriter:
                 self.failure = f"{type(error).__name__}: {error}"
 
     def append(self) -> None:
-        logs, series = self._source.news()
-        chunks = ChunkLog()
+        logs, piece = self._source.news()
         for data in logs:
-            chunks.merge_unique(ChunkLog.from_bytes(data))
+            try:
+                self._chunks.merge_unique(ChunkLog.from_bytes(data))
+            except ValueError as error:  # a damaged one, which costs the others nothing
+                self.failure = f"{type(error).__name__}: {error}"
+        if piece is not None:
+            self._series.extend(piece)
         self._measurement.append(
-            Run(t_start=self._start, t_end=time.time(), chunks=chunks, series=series, meta=self.meta)
+            Run(t_start=self._start, t_end=time.time(), chunks=self._chunks, series=self._series, meta=self.meta)
         )
+        self._chunks, self._series = ChunkLog(), WorkerSeries()

@@ -47,8 +47,8 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         self._topic: str | None = None
         self._remove: weakref.finalize[..., Any] | None = None
         self._arrived: list[bytes] = []  # fetched while the run went on
-        self._read: dict[str, int] = {}  # bytes of each file that were read meanwhile
-        self._told = 0, 0  # ticks and events that news() has told of
+        self._told = 0  # how many of these news() has told of
+        self._read: dict[str, int] = {}  # bytes of each file that it has told of
 
     # ---- workers ----
 
@@ -118,7 +118,7 @@ class LocalMetricsBackend(AbstractMetricsBackend):
             self._note(f"records beside the output are lost: {type(error).__name__}: {error}")
             return []
         finally:
-            self._arrived, self._read, self._told = [], {}, (0, 0)
+            self._arrived, self._read, self._told = [], {}, 0
             if self._remove is not None:
                 self._remove()
                 self._remove = None
@@ -129,21 +129,16 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         if self._topic is None:
             return [], None
         kind, _, rest = self._topic.partition(":")
+        read = dict(self._read)
         if kind == "memory":
-            logs = take_memory(self._topic)
-            self._arrived += logs
+            self._arrived += take_memory(self._topic)
+            logs = self._arrived[self._told :]
         else:
-            logs = read_files(rest, self._read)
-        ticks, events = self._told
-        series = fresh = None
-        if self._sampler is not None:
-            series = _Tracked(self._sampler.tree, self._sampler.pool, self.executor).series
-        if series is not None:
-            fresh = WorkerSeries()
-            fresh.extend(series, ticks, events)
-            ticks, events = len(series), len(series.events)
-        self._told = ticks, events
-        return logs, fresh
+            logs = read_files(rest, read)
+        piece = self._sampler.news() if self._sampler is not None else None
+        # Only now: what could not be told is told by the next call.
+        self._told, self._read = len(self._arrived), read
+        return logs, piece
 
     # ---- spans: there are none; the chunks know their CPU time ----
 
@@ -189,6 +184,11 @@ class _Tracked:
             self._series = self._tree.series(workers, socket.gethostname())
         return self._series
 
+    def news(self) -> WorkerSeries | None:
+        """The piece of the series that is new since the last call."""
+        workers = self._workers()
+        return self._tree.news(workers, socket.gethostname()) if any(workers.values()) else None
+
     def as_tracking_data(self) -> dict[str, dict[Any, Any]]:
         series = self.series
         if series is not None:
@@ -219,6 +219,8 @@ class _Sampler:
         self.failed = 0
         self.error = ""
         self.tree = tree
+        self._executor = executor
+        self._lock = threading.Lock()  # the tree is looked at by one thread at a time
         self._interval = interval
         self._own_pool = _pool_instances(executor)
         # A pool that the executor will make is not there yet: what is there belongs to somebody else.
@@ -233,6 +235,11 @@ class _Sampler:
         self._stop.set()
         self._thread.join()
         self._look()
+
+    def news(self) -> WorkerSeries | None:
+        """What was seen since the last call."""
+        with self._lock:
+            return _Tracked(self.tree, self.pool, self._executor).news()
 
     def _run(self) -> None:
         pause, extra = min(SOON, self._interval), EXTRA_LOOKS
@@ -252,11 +259,12 @@ class _Sampler:
     def _look(self) -> bool:
         """Whether processes came or went."""
         try:
-            # Before as well: a pool that breaks forgets its processes at once.
-            self._note_pools()
-            changed = self.tree.sample()
-            self._note_pools()
-            return changed
+            with self._lock:
+                # Before as well: a pool that breaks forgets its processes at once.
+                self._note_pools()
+                changed = self.tree.sample()
+                self._note_pools()
+                return changed
         except Exception as error:
             self.failed += 1
             self.error = f"{type(error).__name__}: {error}"
