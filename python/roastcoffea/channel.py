@@ -7,18 +7,20 @@ calls `deliver` in the thread that processed the chunk; `flush` sends what is st
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 import struct
 import threading
+import weakref
+import zlib
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from roastcoffea import _core
 
-__all__ = ["close", "deliver", "flush", "flush_later", "read_files", "take_memory"]
+__all__ = ["SharedFile", "close", "deliver", "flush", "flush_later", "take_memory"]
 
-_LENGTH = struct.Struct("<I")
 _kept: dict[str, list[bytes]] = {}
 _closed: deque[str] = deque(maxlen=1000)
 _lock = threading.Lock()
@@ -33,7 +35,7 @@ def deliver(topic: str, data: bytes) -> None:
         with _lock:
             _kept.setdefault(topic, []).append(data)
     elif kind == "file":
-        _append(Path(rest), data)
+        _append(rest, data)
     elif kind == "dask":
         _log_event(topic, data)
     else:
@@ -75,34 +77,72 @@ def take_memory(topic: str) -> list[bytes]:
         return _kept.pop(topic, [])
 
 
-def read_files(
-    directory: str | os.PathLike[str], read: dict[str, int] | None = None
-) -> list[bytes]:
-    """What the processes of this machine have written. One that was killed while it wrote leaves a last
-    record that is cut: it is left out. With `read`, what was read there before is left out as well."""
-    found: list[bytes] = []
-    read = {} if read is None else read
-    for path in sorted(Path(directory).glob("*.chunks")):
-        with open(path, "rb") as file:
-            file.seek(read.get(path.name, 0))
-            data = file.read()
+# Before each record in a shared file: a sign by which records are found again behind damage, length and checksum.
+_SIGN = b"\x89roast\r\n"
+_HEAD = struct.Struct("<8sII")
+_TOKEN_BYTES = 16
+
+
+class SharedFile:
+    """A file in memory that the processes of this machine append records to.
+
+    It has no name in any folder: nothing is left behind, however this process ends, and no full disk concerns it.
+    Others open it as this process's descriptor; the token at its beginning tells them that it is the one they mean.
+    """
+
+    def __init__(self) -> None:
+        """An OSError or AttributeError where the system has no such files."""
+        self.damaged = 0  # places where something was written that is no record
+        token = secrets.token_bytes(_TOKEN_BYTES)
+        self._descriptor = os.memfd_create("roastcoffea")
+        self._close = weakref.finalize(self, os.close, self._descriptor)
+        os.write(self._descriptor, token)
+        self._read = _TOKEN_BYTES
+        self.topic = f"file:/proc/{os.getpid()}/fd/{self._descriptor}?{token.hex()}"
+
+    def read(self, last: bool = False) -> list[bytes]:
+        """The records that were written since the last call. A record that is not complete waits for the next
+        call; there is none after the `last`."""
+        data = b""
+        while len(data) < (left := os.fstat(self._descriptor).st_size - self._read):
+            data += os.pread(self._descriptor, left - len(data), self._read + len(data))
+        found: list[bytes] = []
         at = 0
-        while at + _LENGTH.size <= len(data):
-            (size,) = _LENGTH.unpack_from(data, at)
-            if at + _LENGTH.size + size > len(data):
+        while len(data) - at >= _HEAD.size:
+            sign, length, checksum = _HEAD.unpack_from(data, at)
+            end = at + _HEAD.size + length
+            if sign == _SIGN and end > len(data) and not last:
                 break
-            found.append(data[at + _LENGTH.size : at + _LENGTH.size + size])
-            at += _LENGTH.size + size
-        read[path.name] = read.get(path.name, 0) + at
-    return found
+            record = data[at + _HEAD.size : end]
+            if sign == _SIGN and len(record) == length and zlib.crc32(record) == checksum:
+                found.append(record)
+                at = end
+                continue
+            self.damaged += 1
+            at = data.find(_SIGN, at + 1)
+            if at < 0:
+                at = len(data)
+        self._read += at
+        return found
+
+    def close(self) -> None:
+        self._close()
 
 
-def _append(directory: Path, data: bytes) -> None:
-    """One write of one record: two threads of a process do not mix, and no lock is needed."""
-    path = directory / f"{os.getpid()}.chunks"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+def _append(rest: str, data: bytes) -> None:
+    """One write of one record: several writers do not mix."""
+    path, _, token = rest.rpartition("?")
+    # A descriptor that was closed may be a device of the user's by now, which is not to be opened.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ValueError("the collector has closed the file of the records")
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
     try:
-        os.write(descriptor, _LENGTH.pack(len(data)) + data)
+        if os.pread(descriptor, _TOKEN_BYTES, 0) != bytes.fromhex(token):
+            raise ValueError("the collector has closed the file of the records")
+        record = _HEAD.pack(_SIGN, len(data), zlib.crc32(data)) + data
+        written = os.write(descriptor, record)
+        if written != len(record):
+            raise OSError(f"only {written} of {len(record)} bytes of a record could be written")
     finally:
         os.close(descriptor)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -26,19 +26,25 @@ from roastcoffea.export.measurements import (
     measurement_path,
     save_measurement,
 )
+from roastcoffea.guard import attempt, hook, listen, unlisten, warn, words
 from roastcoffea.live import LiveWriter
+from roastcoffea.marks import Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
 from roastcoffea.provenance import provenance
 from roastcoffea.results import Results
-from roastcoffea.runner_watch import OUTPUT_KEY, RunnerCall, RunnerWatch, Tasks
+from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall, RunnerWatch, Tasks, is_tracked
 
 __all__ = ["MetricsCollector"]
 
-_FLAG = "_roastcoffea_collect_metrics"
 _TOPIC = "_roastcoffea_topic"
 _CHUNKS = "_chunk_metrics"
 SPAN_NAME = "coffea-processing"
+INSTALL_ON_WORKERS = (
+    'client.register_plugin(distributed.PipInstall(packages=["roastcoffea"])) installs it on all workers'
+)
+# What a run is made of, the most doubtful first: where the metrics cannot be computed, they are computed without.
+_PARTS = ("series", "spans", "attempts", "section_metrics", "custom_metrics", "chunks", "report")
 # A record that ended this long before the run began is one that a checkpoint kept, not a slow clock.
 REPLAY_MARGIN_S = 5.0
 
@@ -84,7 +90,6 @@ class MetricsCollector(Results):
         self.client = client
         self.track_workers = track_workers
         self.worker_tracking_interval = worker_tracking_interval
-        self.processor_instance = processor_instance
         self.output_dir = output_dir
         self.measurement_name = measurement_name
         self.overwrite = overwrite
@@ -96,6 +101,18 @@ class MetricsCollector(Results):
         self.metrics_backend = make_backend(client, backend)
         self.backend = backend_name(self.metrics_backend)
         self.aggregator = MetricsAggregator(self.backend)
+        self._users_processor = processor_instance
+        self._wants_line = live
+        self._watch = RunnerWatch(self)
+        self._state = "new"
+        self._lock = threading.RLock()  # two threads may call one Runner
+        self._reset()
+
+    def _reset(self) -> None:
+        """Nothing is measured yet."""
+        self._save_late()
+        self._stale = False
+        self.processor_instance = self._users_processor
         self.t_start: float | None = None
         self.t_end: float | None = None
         self._metrics: dict[str, Any] | None = None
@@ -110,6 +127,7 @@ class MetricsCollector(Results):
         self._run: Run | None = None
         self.replayed_chunks = 0
         self.notes: list[str] = []
+        self._noted: set[str] = set()
         self._collected = ChunkLog()
         self._replayed = ChunkLog()
         self._fresh: tuple[Any, ChunkLog] | None = None
@@ -118,48 +136,82 @@ class MetricsCollector(Results):
         self._shown: tuple[list[Any], list[Any]] | None = None
         self._report_given = False
         self._topic: str | None = None
-        self._marks: list[_Mark] = []
-        self._watch = RunnerWatch(self)
+        self._marks: list[_Marked] = []
         self._faults = 0
         self.preprocessing: list[Preprocessing] = []
         self._provenance: dict[str, str] = {}
         self._live: LiveWriter | None = None
         self._news = SharedNews(self.metrics_backend)
-        self._line = LiveLine(self._news.reader()) if live else None
+        self._line = LiveLine(self._news.reader()) if self._wants_line else None
         self._items: list[Any] = []  # the pieces of work of all calls, until the end
         self._tasks = Tasks()
         self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._failed_items: list[Any] = []
+        self._expected = 0  # chunks of processors with our decorator, which leave a record each
+        self._during, self._after = ExitStack(), ExitStack()
+        self._started = 0.0
+        self._fetched = False
+        self._unanswered = 0
+
+    def note(self, text: str) -> None:
+        """Keeps what could not be measured, and why; each text once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.notes.append(text)
 
     # ---- the context ----
 
     def __enter__(self) -> MetricsCollector:
-        self._faults = faults()["count"]
-        self._provenance = provenance()
-        self._begin_measurement()
-        self.metrics_backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
-        self._topic = self.metrics_backend.open_channel()
-        if self.processor_instance is not None:
-            self._mark(self.processor_instance)
-        try:
-            if self.track_workers:
-                self.metrics_backend.start_tracking(self.worker_tracking_interval)
-            if self.metrics_backend.supports_fine_metrics():
-                self.span_info = self.metrics_backend.create_span(SPAN_NAME)
-        except BaseException:
-            self._unmark_all()
-            if self._live is not None:
-                self._live.abandon()
-            self._ask("worker series", self.metrics_backend.stop_tracking)
-            self._ask("records beside the output", self.metrics_backend.close_channel)
-            raise
-        self._watch.open()
-        self.t_start = time.time()
+        if self._state == "open":
+            raise RuntimeError("this collector is measuring already: a second one measures at the same time")
+        if self._state == "ended":
+            self._reset()
+        # What was put in place is taken away again, whatever fails here.
+        with ExitStack() as after, ExitStack() as during:
+            self._state = "entering"
+            after.callback(self._has_ended)
+            after.callback(unlisten, self.note)
+            listen(self.note)
+            self._faults = faults()["count"]
+            self._provenance = provenance()
+            self._begin_measurement(after)
+            self._begin_backend(after)
+            during.callback(self._unmark_all)
+            if self.processor_instance is not None:
+                self._mark(self.processor_instance)
+            during.callback(self._watch.close)
+            self._watch.open()
+            self._start_threads(during)
+            self.t_start, self._started = time.time(), time.perf_counter()
+            self._during, self._after = during.pop_all(), after.pop_all()
+            self._state = "open"
+        return self
+
+    def _has_ended(self) -> None:
+        self._state = "ended"
+
+    def _begin_backend(self, after: ExitStack) -> None:
+        backend = self.metrics_backend
+        after.callback(attempt, "the end of the run", self.note, self._abandon)
+        backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
+        self._topic = backend.open_channel()
+        if self.track_workers:
+            backend.start_tracking(self.worker_tracking_interval)
+        if backend.supports_fine_metrics():
+            self.span_info = backend.create_span(SPAN_NAME)
+
+    def _abandon(self) -> None:
+        """Where not all of the backend's data could be fetched."""
+        if not self._fetched:
+            self.metrics_backend.abandon_run()
+
+    def _start_threads(self, during: ExitStack) -> None:
         if self._live is not None:
+            during.callback(self._live.stop)
             self._live.start()
         if self._line is not None:
+            during.callback(self._line.stop)
             self._line.start()
-        return self
 
     def __exit__(
         self,
@@ -167,54 +219,81 @@ class MetricsCollector(Results):
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        self.t_end = time.time()
-        self._watch.close()
-        self._unmark_all()
-        if self._line is not None:
-            self._line.stop()
-        if self._live is not None:
-            self._live.stop()
-        self._fetch()
-        self._aggregate()
-        self._end_measurement()
+        if self._state != "open":
+            return
+        self._state = "ending"
+        with self._after:
+            self._stop_clock()
+            self._stop_watching()
+            self._fetched = self._fetch()
+            self._aggregate()
+            self._end_measurement()
 
-    def _fetch(self) -> None:
-        """All that the backend has; a part that cannot be had is a note, never an exception."""
+    @hook("how long the run took is not known")
+    def _stop_clock(self) -> None:
+        if self.t_start is not None:
+            self.t_end = self.t_start + time.perf_counter() - self._started
+
+    @hook("the end of watching")
+    def _stop_watching(self) -> None:
+        self._during.close()
+
+    @hook("what was measured", default=False)
+    def _fetch(self) -> bool:
+        """All that the backend has; a part that cannot be had is a note. Whether nothing failed."""
         backend = self.metrics_backend
+        self._unanswered = 0
         self._ask("the end of the run", backend.end_run, self.span_info)
         if self.span_info is not None or backend.supports_fine_metrics():
             self.span_metrics = self._ask("span metrics", backend.get_span_metrics, self.span_info)
         for data in self._ask("records beside the output", backend.close_channel) or []:
-            self._collected.merge_unique(ChunkLog.from_bytes(data))
+            self._ask("a message of records is damaged", self._take_message, data)
         if self.track_workers:
             if type(backend).confirm_workers is not AbstractMetricsBackend.confirm_workers:
-                backend.confirm_workers({chunk["pid"] for chunk in self._collected.copy()} - {None})
+                pids = {chunk["pid"] for chunk in self._collected.copy()} - {None}
+                self._ask("the processes of the workers", backend.confirm_workers, pids)
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
-        self.notes += [note for note in backend.notes if note not in self.notes]
+        for note in backend.notes:
+            self.note(note)
         if faults()["count"] > self._faults:
-            self.notes.append(f"a measurement of ours failed: {faults()['last']}")
+            self.note(f"a measurement of ours failed: {faults()['last']}")
+        return self._unanswered == 0
+
+    def _take_message(self, data: bytes) -> None:
+        self._collected.merge_unique(ChunkLog.from_bytes(data))
 
     def _ask(self, what: str, function: Any, *args: Any) -> Any:
         try:
             return function(*args)
         except Exception as error:
-            self.notes.append(f"{what}: {type(error).__name__}: {error}")
+            self._unanswered += 1
+            self.note(f"{what}: {words(error)}")
             return None
 
     # ---- the measurement in output_dir ----
 
-    def _begin_measurement(self) -> None:
+    def _begin_measurement(self, after: ExitStack) -> None:
         """A folder that cannot be written to is told now, not after hours."""
         if self.output_dir is None:
             return
         self._measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta),
             self.output_dir, self.measurement_name, self.overwrite,
         )
+        after.callback(self._abandon_measurement)
 
+    def _abandon_measurement(self) -> None:
+        """Where the run did not begin. One that was interrupted keeps what was written meanwhile."""
+        if self._live is not None and self._state == "entering":
+            self._live.abandon()
+
+    @hook("the measurement could not be saved")
     def _end_measurement(self) -> None:
         live, self._live = self._live, None
-        if live is None or self.run is None or self.metrics is None:
+        if live is None:
+            return
+        if self.run is None or self.metrics is None:
+            live.abandon()
             return
         run, metrics, times = self.run, self.metrics, self._times()
         self._try_to_save(
@@ -226,9 +305,9 @@ class MetricsCollector(Results):
             save()
         except Exception as error:
             # The user's results are worth more than ours: they must not be lost with an exception here.
-            text = f"the measurement could not be saved: {type(error).__name__}: {error}"
-            self.notes.append(text)
-            warnings.warn(f"{text}; save_measurement(another_folder) can still save it", stacklevel=4)
+            text = f"the measurement could not be saved: {words(error)}"
+            self.note(text)
+            warn(f"{text}; save_measurement(another_folder) can still save it", stacklevel=4)
 
     def _times(self) -> tuple[float, float]:
         if self.t_start is None or self.t_end is None or self.metrics is None:
@@ -259,43 +338,64 @@ class MetricsCollector(Results):
     # ---- what the Runner tells ----
 
     def call_begins(self, call: RunnerCall) -> None:
-        if self.processor_instance is None:
-            self.processor_instance = call.processor
-        self.calls.append(describe(call))
-        if self._live is not None:
-            self._live.meta = self._meta()
+        with self._lock:
+            if self.processor_instance is None:
+                self.processor_instance = call.processor
+            self._mark(call.processor)
+            self.calls.append(describe(call))
+        self._look_for_us(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.give_way()
-        self._mark(call.processor)
+
+    def _look_for_us(self, call: RunnerCall) -> None:
+        """Says before the run what workers without this package mean for it."""
+        lacking = self.metrics_backend.workers_without_us
+        if not lacking:
+            return
+        if is_tracked(call.processor):
+            text = "which the decorator of process() needs: chunks will fail there with ModuleNotFoundError"
+            warn(f"{lacking} cannot import roastcoffea, {text}; {INSTALL_ON_WORKERS}")
+        else:
+            text = "so that no chunk has a record; all that Dask itself tells is measured"
+        self.note(f"{lacking} cannot import roastcoffea, {text}; {INSTALL_ON_WORKERS}")
 
     def work_is_known(self, call: RunnerCall) -> None:
         if self._line is not None:
             self._line.expect(len(call.items))
 
     def call_ends(self, call: RunnerCall) -> None:
-        self._items += call.items
-        self._tasks.add(call.tasks)
-        self._suspects += map(_piece_of, call.failed)
-        self._suspects += _pieces_in(call.error)
+        with self._lock:
+            try:
+                self._items += call.items
+                self._tasks.add(call.tasks)
+                for chunks in call.chunks:
+                    self._ask(f"what the output has under {OUTPUT_KEY}", self._take, chunks)
+                if call.report is not None:
+                    self._ask("Coffea's report", self._take_report, call, call.report)
+            finally:
+                self._unmark(call.processor)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.come_back()
-        for chunks in call.chunks:
-            self._take(chunks)
-        if call.report is not None:
-            self.reports.append(call.report)
-        self._unmark(call.processor)
+        self._suspects += map(_piece_of, call.failed)
+        self._suspects += _pieces_in(call.error)
+
+    def _take_report(self, call: RunnerCall, report: dict[str, Any]) -> None:
+        sum_reports([report])  # says what is wrong with it
+        self.reports.append(report)
+        if is_tracked(call.processor):
+            self._expected += len(call.items)
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        self._marks.append(_Mark(processor, self._topic))
+        self._marks.append(_Marked(processor, self._topic))
 
     def _unmark(self, processor: Any) -> None:
-        for mark in reversed(self._marks):
-            if mark.processor is processor:
-                mark.undo(self._collected)
-                self._marks.remove(mark)
+        for marked in reversed(self._marks):
+            if marked.processor is processor:
+                self._marks.remove(marked)
+                marked.undo(self._collected)
                 return
 
     def _unmark_all(self) -> None:
@@ -315,7 +415,9 @@ class MetricsCollector(Results):
         self, report: Mapping[str, Any], custom_metrics: Mapping[str, Any] | None = None
     ) -> None:
         """The report that ``Runner`` returned; it replaces what was taken from the call."""
-        self._coffea_report = dict(report)
+        given = dict(report)
+        Run(report=given, custom_metrics=custom_metrics)  # says at once what is wrong with it
+        self._coffea_report = given
         self.custom_metrics = custom_metrics
         self._report_given = True
         self._refresh()
@@ -351,6 +453,7 @@ class MetricsCollector(Results):
         """Adds a section that was measured elsewhere."""
         if not isinstance(section, Mapping):
             raise TypeError(f"a section is a mapping, not {type(section).__name__}")
+        Run(section_metrics=[section])  # says at once what is wrong with it
         self.section_metrics.append(section)
         self._refresh()
 
@@ -454,14 +557,21 @@ class MetricsCollector(Results):
         self._save_late()
 
     def _aggregate(self) -> None:
-        chunks = self.chunk_metrics
+        """Computes all metrics; where that fails, without the parts of the run that may be the reason."""
+        for count in range(len(_PARTS) + 1):
+            try:
+                self._compute(_PARTS[:count])
+                return
+            except Exception as error:
+                self.note(f"the metrics could not be computed with all that was measured: {words(error)}")
+        self.note("the metrics could not be computed at all")
+
+    def _compute(self, left_out: tuple[str, ...]) -> None:
+        chunks = [] if "chunks" in left_out else self.chunk_metrics
         self._coffea_report = report = self._report()
         if report is not None and self.replayed_chunks:
             report = sum_reports([report], self._replayed)
-            note = (f"{self.replayed_chunks} chunks were replayed from a checkpoint: they are left out of "
-                    "all rates")
-            if note not in self.notes:
-                self.notes.append(note)
+            self.note(f"{self.replayed_chunks} chunks were replayed from a checkpoint: they are left out of all rates")
         tracking = self.tracking_data
         if self.track_workers and self.metrics_backend.series is not None:
             tracking = self.metrics_backend.series
@@ -469,25 +579,41 @@ class MetricsCollector(Results):
         if attempts is not None:
             for name in {self.processor_name, *(call["processor"] for call in self.calls)} - {None}:
                 attempts.set_kind(name, "processing")
-        self._run = Run(
-            report=report,
+        self._note_missing_records(chunks)
+        parts: dict[str, Any] = {
+            "report": report,
+            "chunks": None if "chunks" in left_out else self._packed_chunks(),
+            "series": None if self.aggregator.own_form else tracking,
+            "spans": self._figures(),
+            "custom_metrics": self.custom_metrics,
+            "section_metrics": self.section_metrics,
+            "attempts": attempts,
+        }
+        run = Run(
             t_start=self.t_start,
             t_end=self.t_end,
-            chunks=self._packed_chunks(),
-            series=None if self.aggregator.own_form else tracking,
-            spans=self._figures(),
             processor_name=self.processor_name,
-            custom_metrics=self.custom_metrics,
-            section_metrics=self.section_metrics,
             meta=self._meta(),
             notes=self.notes,
             replayed=self.replayed_chunks,
-            attempts=attempts,
+            **{name: part for name, part in parts.items() if name not in left_out},
         )
-        self._note_failed_items()
         self._metrics = self.aggregator.metrics_of(
-            self._run, tracking, self.span_metrics, chunks, self.section_metrics
+            run,
+            None if "series" in left_out else tracking,
+            None if "spans" in left_out else self.span_metrics,
+            chunks,
+            [] if "section_metrics" in left_out else self.section_metrics,
         )
+        self._run = run
+        self._note_failed_items()
+
+    def _note_missing_records(self, chunks: list[Any]) -> None:
+        expected = self._expected - self.replayed_chunks
+        if len(chunks) < expected:
+            self.note(
+                f"{len(chunks)} of {expected} chunks have a record: what is known of chunks alone is known of these"
+            )
 
     def _figures(self) -> dict[Any, Any]:
         """What the spans measured and, in the same form, what preprocessing cost."""
@@ -520,8 +646,7 @@ class MetricsCollector(Results):
         suspects, self._suspects = self._suspects, []
         if self.run is None or not items:
             return
-        in_tasks = (tasks.item(key) for key in self.run.failed_tasks())
-        suspects += [_piece_of(item) for item in in_tasks if item is not None]
+        suspects += map(_piece_of, tasks.items(self.run.failed_tasks()))
         failed = set(self.run.failed_pieces(suspects))
         by_piece = {_piece_of(item): item for item in reversed(items)}
         self._failed_items = [
@@ -607,45 +732,27 @@ def _files_of(entry: Any) -> Any:
     return files if hasattr(files, "__len__") and not isinstance(files, str) else [files]
 
 
-class _Mark:
-    """What a collector puts on a processor, and how it was before."""
+class _Marked:
+    """A processor with the flag and the topic of a collector."""
 
     def __init__(self, processor: Any, topic: str | None) -> None:
         self.processor = processor
         self._chunks = getattr(processor, _CHUNKS, None)
-        self._before: list[tuple[Any, str, Any]] = []
         # The records of this very instance would travel with it to every worker: they wait here.
         with suppress(Exception):
             delattr(processor, _CHUNKS)
-        for owner in (processor, type(processor)):
-            self._set(owner, _FLAG, True, missing=False)
+        self._marks = [Mark(owner, FLAG, True, missing=False) for owner in (processor, type(processor))]
         if topic is not None:
-            self._set(processor, _TOPIC, topic, missing=_GONE)
-
-    def _set(self, owner: Any, name: str, value: Any, missing: Any) -> None:
-        before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
-        with suppress(Exception):  # a type that cannot be changed: the instance is enough
-            setattr(owner, name, value)
-            self._before.append((owner, name, before))
+            self._marks.append(Mark(processor, _TOPIC, topic))
 
     def undo(self, collected: ChunkLog) -> None:
-        for owner, name, value in reversed(self._before):
-            with suppress(Exception):
-                if value is _GONE:
-                    delattr(owner, name)
-                else:
-                    setattr(owner, name, value)
-        self._before = []
+        for mark in reversed(self._marks):
+            mark.take_off()
         chunks = ChunkLog()
         for part in (self._chunks, getattr(self.processor, _CHUNKS, None), collected):
             if isinstance(part, ChunkLog):
                 chunks.merge_unique(part)
-        with suppress(Exception):
-            setattr(self.processor, _CHUNKS, chunks)
-
-
-class _Gone:
-    """Stands for an attribute that was not there."""
-
-
-_GONE = _Gone()
+        # A processor without our decorator stays as it was: it may go where this package is not.
+        if chunks:
+            with suppress(Exception):
+                setattr(self.processor, _CHUNKS, chunks)

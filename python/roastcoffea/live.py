@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from roastcoffea import _core
@@ -24,12 +25,12 @@ class LiveWriter:
         path: Path,
         overwrite: bool,
         source: News,
-        meta: dict[str, str],
+        meta: Callable[[], dict[str, str]],
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
         self.failure: str | None = None
-        self.meta = meta
+        self._meta = meta
         self._source = source
         self._interval = interval
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
@@ -76,6 +77,6 @@ class LiveWriter:
         if piece is not None:
             self._series.extend(piece)
         self._measurement.append(
-            Run(t_start=self._start, t_end=time.time(), chunks=self._chunks, series=self._series, meta=self.meta)
+            Run(t_start=self._start, t_end=time.time(), chunks=self._chunks, series=self._series, meta=self._meta())
         )
         self._chunks, self._series = ChunkLog(), WorkerSeries()

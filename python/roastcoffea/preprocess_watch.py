@@ -7,27 +7,30 @@ before it looks.
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 from typing import Any
 
+from roastcoffea.backends._executors import class_names, kind_of
 from roastcoffea.backends._remote import by_value
+from roastcoffea.closures import find, replace
+from roastcoffea.guard import hook
 
-__all__ = ["METHODS", "Preprocessing", "measured"]
+__all__ = ["METHODS", "Preprocessing", "count_reading"]
 
 # The methods of Runner that do it, and where each gets a file's metadata from.
 METHODS = {
     "_preprocess_fileset_root": "metadata_fetcher_root",
     "_preprocess_fileset_parquet": "metadata_fetcher_parquet",
 }
-_POPULATE = "_cache_and_populate"
 _KEY = "__roastcoffea_preprocessing__"
 
 
 class Preprocessing:
     """One call: how long it took, of how many files, and what was read if that is known of all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, fetcher: Any = None) -> None:
+        """`fetcher` is the function of Coffea's that opens a file."""
+        self.fetcher = fetcher
         self.seconds = 0.0
         self.files = 0
         self.bytes: int | None = 0
@@ -54,7 +57,7 @@ def _sum(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else left + right
 
 
-def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any) -> Any:
+def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Runs where the file is opened: `fetch`, with its own view of uproot, which counts what it reads.
 
     Whatever cannot be counted is left out; what `fetch` does and raises is never changed.
@@ -82,7 +85,7 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any) -> Any:
             fetch.__code__, {**fetch.__globals__, "uproot": view}, fetch.__name__,
             fetch.__defaults__, fetch.__closure__,
         )
-    found = function(*args)
+    found = function(*args, **kwargs)
     try:
         counted = None
         if view is not None and view.opened:
@@ -98,36 +101,37 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any) -> Any:
     return found
 
 
-def measured(original: Callable[..., Any], fetcher: str) -> Callable[..., Any]:
-    """A method that runs `original` on a Runner and fills a Preprocessing."""
+def count_reading(
+    executor: Any, closure: Any, into: Preprocessing
+) -> tuple[Any, Callable[[Any], None]] | None:
+    """What an executor is to do instead, and who takes the counts out of its result; None where reading cannot be
+    counted."""
+    fetch = into.fetcher
+    call = find(closure, fetch)
+    if call is None:
+        call, args, keywords = fetch, (), {}
+    else:
+        args, keywords = call.args, call.keywords
+    # Dask's workers may lack this package; processes of this machine have it, and need a name to import.
+    if "DaskExecutor" in class_names(executor):
+        function: Any = by_value(fetch_and_count)
+    elif kind_of(executor) != "elsewhere":
+        function = fetch_and_count
+    else:
+        return None
+    counting = functools.partial(function, _KEY, fetch, *args, **keywords)
+    return replace(closure, call, counting), functools.partial(_take_counts, into)
 
-    def run(runner: Any, into: Preprocessing, *args: Any, **kwargs: Any) -> Any:
-        _measure_fetching(runner, fetcher, into)
-        begun = time.perf_counter()
-        try:
-            return original(runner, *args, **kwargs)
-        finally:
-            into.seconds += time.perf_counter() - begun
-            for name in (fetcher, _POPULATE):
-                vars(runner).pop(name, None)
 
-    return run
-
-
-def _measure_fetching(runner: Any, fetcher: str, into: Preprocessing) -> None:
-    fetch = getattr(type(runner), fetcher, None)
-    populate = getattr(type(runner), _POPULATE, None)
-    if not callable(fetch) or not callable(populate):
-        return
-    executor = type(getattr(runner, "pre_executor", None))
-    # Dask's workers may lack this package; processes of this machine do not, and need a name to import.
-    on_dask = any(base.__name__ == "DaskExecutor" for base in executor.__mro__)
-    function: Any = by_value(fetch_and_count) if on_dask else fetch_and_count
-
-    def take_out(fileset: Any, found: Any) -> Any:
-        for item in found:
-            into.add((item.metadata or {}).pop(_KEY, None))
-        return populate(runner, fileset, found)
-
-    setattr(runner, fetcher, functools.partial(function, _KEY, fetch))
-    setattr(runner, _POPULATE, take_out)
+@hook("what preprocessing read is not known")
+def _take_counts(into: Preprocessing, result: Any) -> None:
+    found, _ = result
+    counts = []
+    for item in found:
+        metadata = item.metadata or {}
+        counts += [metadata[_KEY] if _KEY in metadata else None]
+        # Before anything that may fail: Coffea remembers these metadata.
+        if _KEY in metadata:
+            del metadata[_KEY]
+    for counted in counts:
+        into.add(counted)

@@ -1,8 +1,9 @@
 """Watches Coffea's Runner while a collector is open.
 
-Every way of running leads through one method of Runner. It is replaced while at least one watch is open, and
-put back with the last one. A call is seen by the watches of its own context (thread or task); one from a
-context without any is seen by the only watch there is.
+Every way of running leads through one method of Runner, and from there to the call of an executor. Both are wrapped
+while at least one watch is open, and put back with the last one. What Coffea hands to an executor and gets from it
+tells all that must be known; neither the Runner nor the processor is changed. A call is seen by the watches of its own
+context (thread or task); one from a context without any is seen by the only watch there is.
 """
 
 from __future__ import annotations
@@ -10,20 +11,26 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Generator
+import time
+from collections.abc import Callable, Iterable, MutableMapping
 from concurrent.futures import Future
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from importlib import import_module
 from typing import Any, Protocol
 
-from roastcoffea.preprocess_watch import METHODS, Preprocessing, measured
+from roastcoffea._core import track_metrics
+from roastcoffea.backends._executors import kind_of
+from roastcoffea.closures import argument, find, replace, with_arguments
+from roastcoffea.guard import attempt, hook
+from roastcoffea.marks import Mark
+from roastcoffea.preprocess_watch import METHODS, Preprocessing, count_reading
 
-__all__ = ["OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks"]
+__all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks", "is_tracked"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
-_FLAG = "_roastcoffea_collect_metrics"
+FLAG = "_roastcoffea_collect_metrics"
 
-# From the inside out: the first one that a version of Coffea has is the one that is replaced.
+# From the inside out: the first one that a version of Coffea has is the one that is wrapped.
 _METHODS = ("_run_impl", "_run", "run")
 
 
@@ -38,30 +45,43 @@ class Watcher(Protocol):
 
     def preprocessed(self, preprocessing: Preprocessing) -> None: ...
 
+    def note(self, text: str) -> None: ...
+
 
 class RunnerCall:
     """One call of a Runner, as far as it has come."""
 
-    def __init__(self, runner: Any, fileset: Any, processor: Any) -> None:
+    def __init__(self, runner: Any, fileset: Any, processor: Any, watchers: list[Watcher]) -> None:
         self.runner = runner
         self.fileset = fileset
         self.processor = processor
+        self.watchers = watchers
         self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
         self.items: list[Any] = []  # the pieces of work, as soon as Coffea has them
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
+        self.token: Token[Any] | None = None
+
+    def tell(self, event: str) -> None:
+        for watcher in self.watchers:
+            attempt("a call of the Runner", watcher.note, getattr(watcher, event), self)
 
     def take_chunks(self, output: Any) -> None:
         """Takes the records out of an output, which looks as if they had never been there."""
-        if isinstance(output, dict) or hasattr(output, "pop"):
-            try:
-                found = output.pop(OUTPUT_KEY, None)
-            except Exception:  # an output of the user's that is no mapping after all
-                return
+        if isinstance(output, MutableMapping):
+            found = output.pop(OUTPUT_KEY, None)
             if isinstance(found, list):
                 self.chunks.append(found)
+
+
+def is_tracked(processor: Any) -> bool:
+    """Whether process() has our decorator, so that workers need this package in any case."""
+    function = getattr(type(processor), "process", processor)
+    while function is not None and not isinstance(function, track_metrics):
+        function = getattr(function, "__wrapped__", None)
+    return function is not None
 
 
 class Tasks:
@@ -87,15 +107,20 @@ class Tasks:
         self._hashed += other._hashed
         self._by_key.update(other._by_key)
 
-    def item(self, key: str) -> Any:
-        """None where the key is not known."""
+    def items(self, keys: Iterable[str]) -> list[Any]:
+        """The pieces of these tasks, as far as they are known."""
+        wanted: dict[str, set[bytes]] = {}  # by what is in front of the hash
+        found: list[Any] = []
+        for key in keys:
+            stem = key.rpartition("-")[0]
+            wanted.setdefault(stem, set()).add(_digest(key, stem))
+            if key in self._by_key:
+                found.append(self._by_key[key])
         for stem, digests, items in self._hashed:
-            at = digests.find(wanted) if (wanted := _digest(key, stem)) else -1
-            while at % _DIGEST_BYTES and at >= 0:
-                at = digests.find(wanted, at + 1)
-            if at >= 0:
-                return items[at // _DIGEST_BYTES]
-        return self._by_key.get(key)
+            for at, item in enumerate(items) if stem in wanted else ():
+                if digests[at * _DIGEST_BYTES : (at + 1) * _DIGEST_BYTES] in wanted[stem]:
+                    found.append(item)
+        return found
 
 
 _DIGEST_BYTES = 16
@@ -115,7 +140,6 @@ class RunnerWatch:
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
-        self._token: Any = None
 
     def open(self) -> None:
         with _lock:
@@ -135,10 +159,8 @@ class RunnerWatch:
 _lock = threading.RLock()
 _open: list[Watcher] = []
 _here: ContextVar[tuple[Watcher, ...]] = ContextVar("roastcoffea_watchers", default=())
-# The call that is going on in this context, and who is told of it.
-_calls: ContextVar[tuple[RunnerCall | None, list[Watcher]]] = ContextVar(
-    "roastcoffea_call", default=(None, [])
-)
+_call: ContextVar[RunnerCall | None] = ContextVar("roastcoffea_call", default=None)
+_preprocessing: ContextVar[Preprocessing | None] = ContextVar("roastcoffea_preprocessing", default=None)
 _patched: list[tuple[type, str, Callable[..., Any]]] = []
 
 
@@ -146,6 +168,8 @@ def _watchers() -> list[Watcher]:
     here = [one for one in _here.get() if one in _open]
     return here or (list(_open) if len(_open) == 1 else [])
 
+
+# ---- what is wrapped ----
 
 def _install() -> None:
     """Imports Coffea, if it is there at all: a program may come to its Runner only inside the context."""
@@ -157,67 +181,254 @@ def _install() -> None:
         return
     for name in _METHODS:
         if callable(runner.__dict__.get(name)):
-            _replace(runner, name, _watched)
+            _wrap(runner, name, _watched_run)
             break
     if callable(runner.__dict__.get("preprocess")):
-        _replace(runner, "preprocess", _untraced)
+        _wrap(runner, "preprocess", _untraced)
     for name, fetcher in METHODS.items():
         if callable(runner.__dict__.get(name)):
-            _replace(runner, name, functools.partial(_measured, fetcher))
+            _wrap(runner, name, functools.partial(_watched_preprocessing, fetcher))
 
 
-def _replace(runner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    original = runner.__dict__[name]
-    setattr(runner, name, wrap(original))
-    _patched.append((runner, name, original))
+def _wrap(owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = owner.__dict__[name]
+    setattr(owner, name, wrap(original))
+    _patched.append((owner, name, original))
 
 
-def _watch_submitting(runner: Any) -> None:
-    """The ways in which an executor of Coffea's hands the pieces out: Dask's, and that of its pool."""
+def _remove() -> None:
+    while _patched:
+        owner, name, original = _patched.pop()
+        setattr(owner, name, original)
+
+
+def _wrap_executor(executor: Any) -> None:
+    """Wraps the call of an executor, and the ways in which Coffea's own hand the pieces out: that of Dask's client,
+    and that of a pool."""
     client = getattr(sys.modules.get("distributed.client"), "Client", None)
-    pool = getattr(getattr(runner, "executor", None), "pool", None)
-    for place, name, wrap in (
+    pool = getattr(executor, "pool", None)
+    for owner, name, wrap in (
+        (type(executor), "__call__", _watched_execution),
         (client, "map", _noted_map),
         (pool if isinstance(pool, type) else type(pool), "submit", _noted_submit),
     ):
-        for base in getattr(place, "__mro__", ()):
+        for base in getattr(owner, "__mro__", ()):
             if callable(base.__dict__.get(name)):
-                if not any(patched is base and at == name for patched, at, _ in _patched):
-                    _replace(base, name, wrap)
+                with _lock:
+                    if not any(patched is base and at == name for patched, at, _ in _patched):
+                        _wrap(base, name, wrap)
                 break
 
+
+# ---- a call of a Runner ----
+
+def _watched_run(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(self: Any, fileset: Any, processor_instance: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin_call(self, fileset, processor_instance)
+        error: BaseException | None = None
+        try:
+            return original(self, fileset, processor_instance, *args, **kwargs)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            if call is not None:
+                _end_call(call, error)
+            del error  # it knows this frame
+
+    return run
+
+
+@hook("a call of the Runner could not be watched")
+def _begin_call(runner: Any, fileset: Any, processor: Any) -> RunnerCall | None:
+    watchers = _watchers()
+    if not watchers:
+        return None
+    call = RunnerCall(runner, fileset, processor, watchers)
+    call.tell("call_begins")
+    _wrap_executor(getattr(runner, "executor", None))
+    call.token = _call.set(call)
+    return call
+
+
+@hook("the end of a Runner's call")
+def _end_call(call: RunnerCall, error: BaseException | None) -> None:
+    call.error = call.error or error
+    try:
+        if call.token is not None:
+            _call.reset(call.token)
+    finally:
+        call.tell("call_ends")
+
+
+def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Tracing calls process() on arrays without data, to see what it touches: that is no chunk."""
+
+    @functools.wraps(original)
+    def preprocess(self: Any, *args: Any, **kwargs: Any) -> Any:
+        mark = _switch_off(kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            if mark is not None:
+                mark.take_off()
+
+    return preprocess
+
+
+@hook("tracing may be measured as chunks")
+def _switch_off(options: dict[str, Any]) -> Mark | None:
+    processor = options.get("processor_instance")
+    return None if options.get("trace") is None or processor is None else Mark(processor, FLAG, False)
+
+
+# ---- a call of an executor ----
+
+def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def execute(self: Any, items: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        begun = _begin_execution(self, items, function)
+        if begun is None:
+            return original(self, items, function, *args, **kwargs)
+        closure, look_at = begun
+        result = original(self, items, closure, *args, **kwargs)
+        look_at(result)
+        return result
+
+    return execute
+
+
+@hook("what Coffea hands to its executor could not be looked at")
+def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Callable[[Any], None]] | None:
+    """What to execute instead, and who looks at the result; None where nobody watches."""
+    preprocessing, call = _preprocessing.get(), _call.get()
+    if preprocessing is not None:
+        return count_reading(executor, function, preprocessing)
+    work = None if call is None else find(function, getattr(type(call.runner), "_work_function", None))
+    if call is None or work is None:
+        return None
+    call.items = list(items)
+    call.tell("work_is_known")
+    wanted = bool(argument(work, "savemetrics"))
+    closure = _with_report(call, work) or work
+    return replace(function, work, closure), functools.partial(_look_at_output, call, wanted)
+
+
+@hook("Coffea's report is not there")
+def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.partial[Any] | None:
+    """The same work with Coffea's report in its output; a checkpoint holds what it would hold without us."""
+    wanted = argument(work, "savemetrics")
+    checkpointer = argument(work, "checkpointer")
+    if checkpointer is None:
+        return with_arguments(work, savemetrics=True)
+    from coffea.processor import CheckpointerABC
+
+    at_hand = kind_of(call.runner.executor) != "elsewhere" or is_tracked(call.processor)
+    if not at_hand or not isinstance(checkpointer, CheckpointerABC):
+        return None  # a worker need not have this package
+    from roastcoffea.checkpoints import CleanCheckpoints
+
+    return with_arguments(work, savemetrics=True, checkpointer=CleanCheckpoints(checkpointer, wanted))
+
+
+@hook("the output of the run could not be looked at")
+def _look_at_output(call: RunnerCall, metrics_wanted: bool, result: Any) -> None:
+    """Takes report and records out of what the executor returns, before postprocess() sees it."""
+    wrapped, error = result
+    if isinstance(error, BaseException):
+        call.error = error
+    if not isinstance(wrapped, MutableMapping):
+        return
+    try:
+        report = wrapped.get("metrics") if metrics_wanted else wrapped.pop("metrics", None)
+        if isinstance(report, dict):
+            call.report = {
+                **{key: list(value) if isinstance(value, set) else value for key, value in report.items()},
+                "chunks": len(call.items),
+            }
+    finally:
+        call.take_chunks(wrapped.get("out"))
+
+
+# ---- preprocessing ----
+
+def _watched_preprocessing(fetcher: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Preprocessing reads what no report counts."""
+
+    @functools.wraps(original)
+    def preprocess_fileset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        begun = _begin_preprocessing(self, fetcher)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            if begun is not None:
+                _end_preprocessing(*begun)
+
+    return preprocess_fileset
+
+
+@hook("preprocessing could not be watched")
+def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, Token[Any], float] | None:
+    if not _watchers():
+        return None
+    preprocessing = Preprocessing(getattr(type(runner), fetcher, None))
+    _wrap_executor(getattr(runner, "pre_executor", None))
+    return preprocessing, _preprocessing.set(preprocessing), time.perf_counter()
+
+
+@hook("the end of preprocessing")
+def _end_preprocessing(preprocessing: Preprocessing, token: Token[Any], begun: float) -> None:
+    preprocessing.seconds += time.perf_counter() - begun
+    _preprocessing.reset(token)
+    for watcher in _watchers():
+        attempt("preprocessing", watcher.note, watcher.preprocessed, preprocessing)
+
+
+# ---- how pieces are handed out ----
 
 def _noted_map(original: Callable[..., Any]) -> Callable[..., Any]:
     """A worker that dies does not say which piece of work its tasks had."""
 
     @functools.wraps(original)
-    def submit(self: Any, func: Any, *iterables: Any, **kwargs: Any) -> Any:
-        futures = original(self, func, *iterables, **kwargs)
-        call, _ = _calls.get()
-        if call is not None and iterables:
-            items = [_item_in(value) for value in iterables[0]]
-            if items and items[0] is not None and len(items) == len(futures):
-                call.tasks.note([str(future.key) for future in futures], items)
+    def submit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        futures = original(self, *args, **kwargs)
+        _note_tasks(futures, *args)
         return futures
 
     return submit
+
+
+@hook("the pieces of failed tasks are not known")
+def _note_tasks(futures: Any, function: Any = None, values: Any = (), *more: Any) -> None:
+    call = _call.get()
+    if call is None or not isinstance(values, list) or not isinstance(futures, list):
+        return
+    items = [_item_in(value) for value in values]
+    if items and items[0] is not None and len(items) == len(futures):
+        call.tasks.note([str(future.key) for future in futures], items)
 
 
 def _noted_submit(original: Callable[..., Any]) -> Callable[..., Any]:
     """Of the pieces that a pool could not do, Coffea names the first one only."""
 
     @functools.wraps(original)
-    def submit(self: Any, func: Any, /, *args: Any, **kwargs: Any) -> Any:
-        future = original(self, func, *args, **kwargs)
-        call, _ = _calls.get()
-        item = _item_in(args[0]) if call is not None and args else None
-        if call is not None and item is not None:
-            future.add_done_callback(functools.partial(_note_failure, call.failed, item))
+    def submit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        future = original(self, *args, **kwargs)
+        _note_future(future, *args)
         return future
 
     return submit
 
 
+@hook("the pieces that a pool could not do are not known")
+def _note_future(future: Any, function: Any = None, value: Any = None, *more: Any) -> None:
+    call, item = _call.get(), _item_in(value)
+    if call is not None and item is not None:
+        future.add_done_callback(functools.partial(_note_failure, call.failed, item))
+
+
+@hook("whether a piece of work failed is not known")
 def _note_failure(failed: list[Any], item: Any, future: Future[Any]) -> None:
     if not future.cancelled() and future.exception() is not None:
         failed.append(item)
@@ -227,175 +438,3 @@ def _item_in(value: Any) -> Any:
     """The piece of work in what a task is given, which may be (piece, heavy input)."""
     item = value[0] if isinstance(value, tuple) and value else value
     return item if hasattr(item, "entrystart") else None
-
-
-def _remove() -> None:
-    while _patched:
-        runner, name, original = _patched.pop()
-        setattr(runner, name, original)
-
-
-def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def run(self: Any, fileset: Any, processor_instance: Any, *args: Any, **kwargs: Any) -> Any:
-        watchers = _watchers()
-        if not watchers:
-            return original(self, fileset, processor_instance, *args, **kwargs)
-        with _lock:
-            _watch_submitting(self)
-        call = RunnerCall(self, fileset, processor_instance)
-        wanted = self.savemetrics
-        for watcher in watchers:
-            watcher.call_begins(call)
-        self.savemetrics = True
-        postprocess = _Postprocess.put_on(call)
-        told = _calls.set((call, watchers))
-        try:
-            result = original(
-                self, _noted_items(fileset, call, watchers), processor_instance, *args, **kwargs
-            )
-            _look_at(call, result, wanted)
-            return result
-        except BaseException as error:
-            call.error = error
-            call.take_chunks(getattr(error, "partial_output", None))
-            raise
-        finally:
-            _calls.reset(told)
-            self.savemetrics = wanted
-            if postprocess is not None:
-                postprocess.take_off()
-            for watcher in reversed(watchers):
-                watcher.call_ends(call)
-
-    return run
-
-
-def _noted_items(fileset: Any, call: RunnerCall, watchers: list[Watcher]) -> Any:
-    """Notes the pieces of work in what is given to a Runner or made by it, which stays what it was."""
-    if isinstance(fileset, Generator):
-        return _note_each(fileset, call, watchers)
-    if isinstance(fileset, list):
-        call.items = list(fileset)
-        _tell_of_work(call, watchers)
-    return fileset
-
-
-def _note_each(
-    items: Generator[Any, Any, Any], call: RunnerCall, watchers: list[Watcher]
-) -> Generator[Any, Any, Any]:
-    try:
-        item = next(items)
-        while True:
-            call.items.append(item)
-            item = items.send((yield item))  # a new chunk size, or None
-    except StopIteration as end:
-        _tell_of_work(call, watchers)
-        return end.value
-
-
-def _tell_of_work(call: RunnerCall, watchers: list[Watcher]) -> None:
-    for watcher in watchers:
-        watcher.work_is_known(call)
-
-
-def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Tracing calls process() on arrays without data, to see what it touches: that is no chunk."""
-
-    @functools.wraps(original)
-    def preprocess(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call, watchers = _calls.get()
-        made = untraced(self, *args, **kwargs)
-        return made if call is None else _noted_items(made, call, watchers)
-
-    def untraced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        processor = kwargs.get("processor_instance")
-        if kwargs.get("trace") is None or processor is None:
-            return original(self, *args, **kwargs)
-        own = vars(processor)
-        before = {_FLAG: own[_FLAG]} if _FLAG in own else {}
-        own[_FLAG] = False
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            del own[_FLAG]
-            own.update(before)
-
-    return preprocess
-
-
-def _measured(fetcher: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Preprocessing reads what no report counts."""
-    run = measured(original, fetcher)
-
-    @functools.wraps(original)
-    def preprocess_fileset(self: Any, *args: Any, **kwargs: Any) -> Any:
-        watchers = _watchers()
-        if not watchers:
-            return original(self, *args, **kwargs)
-        preprocessing = Preprocessing()
-        try:
-            return run(self, preprocessing, *args, **kwargs)
-        finally:
-            for watcher in watchers:
-                watcher.preprocessed(preprocessing)
-
-    return preprocess_fileset
-
-
-def _look_at(call: RunnerCall, result: Any, metrics_wanted: bool) -> None:
-    """Takes report and records out of what Coffea is about to return."""
-    wrapped = result
-    if hasattr(result, "unwrap") and not isinstance(result, dict):  # Ok(...) of a Result
-        try:
-            wrapped = result.unwrap()
-        except Exception:  # Err(...)
-            error = getattr(result, "exception", None)
-            call.error = error if isinstance(error, BaseException) else None
-            return
-    if not isinstance(wrapped, dict):
-        return
-    report = wrapped.get("metrics")
-    if isinstance(report, dict):
-        call.report = dict(report)
-        if not metrics_wanted:
-            del wrapped["metrics"]
-    call.take_chunks(wrapped.get("out"))
-    error = wrapped.get("exception", 0)
-    if isinstance(error, BaseException):
-        call.error = error
-
-
-class _Postprocess:
-    """Stands in for the processor's postprocess() while it runs: the user's own does not see our records."""
-
-    def __init__(self, call: RunnerCall, original: Callable[[Any], Any]) -> None:
-        self._call = call
-        self._original = original
-
-    @classmethod
-    def put_on(cls, call: RunnerCall) -> _Postprocess | None:
-        original = getattr(call.processor, "postprocess", None)
-        if not callable(original):
-            return None
-        made = cls(call, original)
-        try:
-            call.processor.postprocess = made
-        except Exception:  # a processor that takes no attributes: then it does see them
-            return None
-        return made
-
-    def take_off(self) -> None:
-        self._call.processor.__dict__.pop("postprocess", None)
-
-    def __call__(self, accumulator: Any) -> Any:
-        self._call.take_chunks(accumulator)
-        return self._original(accumulator)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Travels with the processor to where it is never called.
-        return (_nothing, ())
-
-
-def _nothing() -> None:
-    """What a worker gets in place of postprocess()."""

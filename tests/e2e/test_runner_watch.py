@@ -14,6 +14,7 @@ from coffea.processor.executor import Runner
 from roastcoffea import track_metrics
 from roastcoffea._core import ChunkLog
 from roastcoffea.channel import take_memory
+from roastcoffea.guard import listen, unlisten
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
 
 METHODS = {
@@ -25,7 +26,7 @@ METHODS = {
 
 class Listener:
     def __init__(self):
-        self.begun, self.ended, self.preprocessings, self.known = [], [], [], []
+        self.begun, self.ended, self.known, self.preprocessings, self.notes = [], [], [], [], []
 
     def call_begins(self, call):
         self.begun.append(call)
@@ -38,6 +39,9 @@ class Listener:
 
     def preprocessed(self, preprocessing):
         self.preprocessings.append(preprocessing)
+
+    def note(self, text):
+        self.notes.append(text)
 
 
 class Analysis(processor.ProcessorABC):
@@ -73,9 +77,12 @@ class RaisesLate(Analysis):
 def watched():
     listener = Listener()
     watch = RunnerWatch(listener)
+    listen(listener.note)
     watch.open()
     yield listener
     watch.close()
+    unlisten(listener.note)
+    assert listener.notes == []
     assert {name: Runner.__dict__[name] for name in METHODS} == METHODS
 
 

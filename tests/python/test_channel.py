@@ -77,9 +77,9 @@ def test_what_is_due_is_sent_by_the_next_chunk():
     assert len(records(channel.take_memory("memory:due"))) == 2
 
 
-def test_files(tmp_path):
-    topic = f"file:{tmp_path}"
-    processor = processor_on(topic)
+def test_a_shared_file():
+    shared = channel.SharedFile()
+    processor = processor_on(shared.topic)
     threads = [
         threading.Thread(target=lambda: [processor.process(Events(n)) for n in range(300)])
         for _ in range(4)
@@ -88,36 +88,90 @@ def test_files(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    channel.flush(topic)
-    assert [path.name for path in tmp_path.iterdir()] == [f"{os.getpid()}.chunks"]
-    assert len(records(channel.read_files(tmp_path))) == 1200
+    channel.flush(shared.topic)
+    assert len(records(shared.read(last=True))) == 1200 and shared.damaged == 0
+    assert shared.read() == []
+    shared.close()
 
 
-def test_a_file_that_is_cut(tmp_path):
-    for n in range(3):
-        channel.deliver(f"file:{tmp_path}", bytes([n]) * 100)
-    path = next(tmp_path.iterdir())
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
-        assert len(channel.read_files(tmp_path)) == length // 104
+def append(shared, data):
+    """As another process would, without a word about records."""
+    path = shared.topic.removeprefix("file:").rpartition("?")[0]
+    with open(path, "ab", buffering=0) as file:
+        file.write(data)
 
 
-def test_a_child_does_not_send_its_parents_records(tmp_path):
-    topic = f"file:{tmp_path}"
-    processor_on(topic).process(Events(1))
+def test_a_record_that_is_cut_does_not_hide_the_others():
+    """As a process leaves it that is killed, or for whom there is no memory, while it writes."""
+    whole = channel.SharedFile()
+    channel.deliver(whole.topic, b"x" * 100)
+    with open(f"/proc/self/fd/{whole._descriptor}", "rb") as file:
+        record = file.read()[16:]
+    for length in range(1, len(record)):
+        shared = channel.SharedFile()
+        channel.deliver(shared.topic, b"before")
+        append(shared, record[:length])
+        assert shared.read() == [b"before"]
+        channel.deliver(shared.topic, b"behind")
+        assert shared.read(last=True) == [b"behind"]
+        assert shared.damaged == 1
+        shared.close()
+    shared = channel.SharedFile()
+    append(shared, record[:-1] + b"y" + record)
+    assert shared.read(last=True) == [b"x" * 100] and shared.damaged == 1
+
+
+def test_a_record_that_is_not_complete_yet_is_read_later():
+    whole, shared = channel.SharedFile(), channel.SharedFile()
+    channel.deliver(whole.topic, b"x" * 100)
+    with open(f"/proc/self/fd/{whole._descriptor}", "rb") as file:
+        record = file.read()[16:]
+    append(shared, record[:50])
+    assert shared.read() == []
+    append(shared, record[50:])
+    assert shared.read() == [b"x" * 100] and shared.damaged == 0
+
+
+def test_a_write_that_is_short_is_told(monkeypatch):
+    shared = channel.SharedFile()
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:20]))
+    with pytest.raises(OSError, match="only 20 of"):
+        channel.deliver(shared.topic, b"x" * 100)
+
+
+def test_a_descriptor_that_is_somebody_elses_now_is_left_alone(tmp_path):
+    """A chunk of a run that failed may end after its collector is gone."""
+    shared = channel.SharedFile()
+    topic, descriptor = shared.topic, shared._descriptor
+    shared.close()
+    (tmp_path / "users").write_bytes(b"precious")
+    for path, flags in ((tmp_path / "users", os.O_RDWR), ("/dev/full", os.O_WRONLY)):
+        opened = os.open(path, flags)
+        if opened != descriptor:
+            os.dup2(opened, descriptor)
+            os.close(opened)
+        with pytest.raises(ValueError, match="closed"):
+            channel.deliver(topic, b"record")
+        os.close(descriptor)
+    assert (tmp_path / "users").read_bytes() == b"precious"
+
+
+def test_a_child_does_not_send_its_parents_records():
+    shared = channel.SharedFile()
+    processor_on(shared.topic).process(Events(1))
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            processor_on(topic).process(Events(2))
-            flush_outbox(topic)
+            processor_on(shared.topic).process(Events(2))
+            flush_outbox(shared.topic)
             code = 0
         finally:
             os._exit(code)
     assert os.waitpid(pid, 0)[1] == 0
-    channel.flush(topic)
-    log = records(channel.read_files(tmp_path))
+    channel.flush(shared.topic)
+    log = records(shared.read(last=True))
     assert sorted(c["num_events"] for c in log) == [1, 2]
     assert len({c["pid"] for c in log}) == 2
 

@@ -273,7 +273,7 @@ def test_news_that_could_not_be_written_are_written_later(tmp_path, monkeypatch)
         def news(self):
             return self.told.pop(0)
 
-    writer = LiveWriter(tmp_path / "live", False, Source(), {})
+    writer = LiveWriter(tmp_path / "live", False, Source(), dict)
     with monkeypatch.context() as patch:
         patch.setattr("roastcoffea.live.Run", lambda **parts: 1 / 0)
         with pytest.raises(ZeroDivisionError):

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "command", "discard", "finish", "finish_worker", "install", "look", "sample"]
+__all__ = ["by_value", "command", "discard", "finish", "finish_worker", "has_us", "install", "look", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -286,6 +286,19 @@ def _remove(order: dict[str, Any], plugin: Any, scheduler: Any) -> None:
 
 
 # ---- on a worker ----
+
+def has_us() -> bool:
+    """Whether this package can be imported, with its engine; it is not imported."""
+    import importlib.util
+    import os
+
+    try:
+        spec = importlib.util.find_spec("roastcoffea")
+    except ImportError:
+        return False
+    folders = spec.submodule_search_locations if spec is not None else None
+    return any(name.startswith("_core.") for folder in folders or () for name in os.listdir(folder))
+
 
 async def finish_worker(
     topic: str | None,

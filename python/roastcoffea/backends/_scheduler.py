@@ -147,6 +147,9 @@ class SchedulerPost(SchedulerPlugin):
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
     ) -> None:
         self.left.append(worker)
+        for heard in self._rounds.values():
+            heard.add(worker)
+        self._arrived.set()
         if self.series is not None:
             self.series.leave(worker)
 
@@ -234,14 +237,16 @@ class SchedulerPost(SchedulerPlugin):
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
         wanted = set(workers)
-        while missing := wanted - self._rounds.get(round_id, set()) - set(self.left):
+        heard = self._rounds.setdefault(round_id, set())
+        heard |= wanted.intersection(self.left)
+        while not wanted <= heard:  # which looks at the sizes first
             self._arrived.clear()
             try:
                 await asyncio.wait_for(self._arrived.wait(), end - loop.time())
             except TimeoutError:
                 break
         self._rounds.pop(round_id, None)
-        return sorted(missing)
+        return sorted(wanted - heard)
 
     # ---- spans ----
 

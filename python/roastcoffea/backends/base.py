@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Set
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class AbstractMetricsBackend(ABC):
         """In words: what could not be measured, and why."""
         return []
 
+    @property
+    def workers_without_us(self) -> str:
+        """The workers that are known to lack this package, in words; empty where there are none."""
+        return ""
+
     def open_channel(self) -> str | None:
         """Opens a way for records to travel beside the output and returns its topic
         (``"<kind>:<rest>"``); None where there is no such way."""
@@ -78,6 +84,13 @@ class AbstractMetricsBackend(ABC):
     def end_run(self, span_info: Any) -> None:
         """Tells the backend that the run has ended: `get_span_metrics` of this span, `close_channel` and
         `stop_tracking` follow. One for which every question is a trip may ask them all here, at once."""
+
+    def abandon_run(self) -> None:
+        """Ends all that is still going on and leaves nothing behind: the run could not begin, or not all of its data
+        could be fetched."""
+        for end in (self.stop_tracking, self.close_channel):
+            with suppress(Exception):
+                end()
 
     def confirm_workers(self, pids: Set[int]) -> None:
         """Tells the backend which processes of this machine delivered chunk records; called after

@@ -12,7 +12,16 @@ from typing import Any
 
 from roastcoffea._core import Attempts, WorkerSeries
 from roastcoffea.backends._client_post import ClientPost
-from roastcoffea.backends._remote import by_value, command, discard, finish, finish_worker, install, look
+from roastcoffea.backends._remote import (
+    by_value,
+    command,
+    discard,
+    finish,
+    finish_worker,
+    has_us,
+    install,
+    look,
+)
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
@@ -47,6 +56,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._attempts: Attempts | None = None
         self._notes: list[str] = []
         self._looked: dict[str, Any] | None = None
+        self._lacking: list[str] | None = None  # workers without this package, when they were asked
         self._name: str | None = None
         self._planned: str | None = None  # a name under which the post may be there: the answer was lost
         self._local: ClientPost | None = None
@@ -76,6 +86,18 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     @property
     def notes(self) -> list[str]:
         return list(self._notes)
+
+    @property
+    def workers_without_us(self) -> str:
+        """Asks the workers once; one that has not answered in time is taken for one that has the package."""
+        if self._lacking is None:
+            try:
+                answers = self.client.run(by_value(has_us), on_error="return", callback_timeout=WORKER_TIMEOUT)
+            except Exception as error:
+                self._note(f"the workers could not be asked for this package: {_words(error)}")
+                answers = {}
+            self._lacking = sorted(address for address, found in answers.items() if found is False)
+        return _list(self._lacking)
 
     # ---- the beginning of a run ----
 
@@ -351,6 +373,9 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._spans = {}
         self._sampling = self._channel = False
         self._remove_if_done()
+
+    def abandon_run(self) -> None:
+        self.close()
 
     def _finish(
         self,

@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import socket
-import tempfile
 import threading
 import uuid
-import weakref
 from collections.abc import Set
 from typing import Any, cast
 
@@ -25,7 +22,7 @@ from roastcoffea._core import ProcessTree, WorkerSeries
 from roastcoffea.backends._executors import kind_of, threads_of
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
-from roastcoffea.channel import flush, read_files, take_memory
+from roastcoffea.channel import SharedFile, flush, take_memory
 
 __all__ = ["LocalMetricsBackend"]
 
@@ -45,10 +42,9 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         self._tracked: _Tracked | None = None
         self._confirmed: set[int] = set()
         self._topic: str | None = None
-        self._remove: weakref.finalize[..., Any] | None = None
+        self._shared: SharedFile | None = None
         self._arrived: list[bytes] = []  # fetched while the run went on
         self._told = 0  # how many of these news() has told of
-        self._read: dict[str, int] = {}  # bytes of each file that it has told of
 
     # ---- workers ----
 
@@ -97,48 +93,45 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         self.close_channel()
         if kind_of(self.executor) in ("serial", "threads"):
             self._topic = f"memory:local-{uuid.uuid4().hex}"
-        else:
-            folder = tempfile.mkdtemp(prefix="roastcoffea-")
-            # Also if close_channel() is never called.
-            self._remove = weakref.finalize(self, _remove_own, folder, os.getpid())
-            self._topic = f"file:{folder}"
+            return self._topic
+        try:
+            self._shared = SharedFile()
+        except (AttributeError, OSError) as error:
+            self._note(f"records travel in the output alone: {type(error).__name__}: {error}")
+            return None
+        self._topic = self._shared.topic
         return self._topic
 
     def close_channel(self) -> list[bytes]:
-        topic, self._topic = self._topic, None
+        (topic, self._topic), (shared, self._shared) = (self._topic, None), (self._shared, None)
         if topic is None:
             return []
-        kind, _, rest = topic.partition(":")
+        arrived, self._arrived, self._told = self._arrived, [], 0
         try:
-            if kind == "memory":
-                return [*self._arrived, *take_memory(topic)]
+            if shared is None:
+                return [*arrived, *take_memory(topic)]
             flush(topic)
-            return read_files(rest)
+            arrived += shared.read(last=True)
+            if shared.damaged:
+                self._note(f"records beside the output are damaged in {shared.damaged} places, and left out there")
+            return arrived
         except Exception as error:
-            self._note(f"records beside the output are lost: {type(error).__name__}: {error}")
-            return []
+            self._note(f"the last records beside the output are lost: {type(error).__name__}: {error}")
+            return arrived
         finally:
-            self._arrived, self._read, self._told = [], {}, 0
-            if self._remove is not None:
-                self._remove()
-                self._remove = None
+            if shared is not None:
+                shared.close()
 
     # ---- while the run goes on ----
 
     def news(self) -> tuple[list[bytes], WorkerSeries | None]:
         if self._topic is None:
             return [], None
-        kind, _, rest = self._topic.partition(":")
-        read = dict(self._read)
-        if kind == "memory":
-            self._arrived += take_memory(self._topic)
-            logs = self._arrived[self._told :]
-        else:
-            logs = read_files(rest, read)
+        self._arrived += take_memory(self._topic) if self._shared is None else self._shared.read()
         piece = self._sampler.news() if self._sampler is not None else None
         # Only now: what could not be told is told by the next call.
-        self._told, self._read = len(self._arrived), read
-        return logs, piece
+        told, self._told = self._told, len(self._arrived)
+        return self._arrived[told:], piece
 
     # ---- spans: there are none; the chunks know their CPU time ----
 
@@ -292,9 +285,3 @@ def _processes_of_pools() -> set[int]:
         if isinstance(processes, dict):
             pids.update(pid for pid in list(processes) if isinstance(pid, int))
     return pids
-
-
-def _remove_own(folder: str, owner: int) -> None:
-    """A forked child ends with the same list of things to do: the folder is not its own."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)

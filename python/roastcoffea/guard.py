@@ -1,0 +1,87 @@
+"""Keeps our failures out of the user's run.
+
+A hook is a function of ours that the user's run calls: a wrapper around Coffea, a callback of Dask, the way into the
+collector's context and out of it. Whatever a hook raises becomes a note of the collectors that are open, and the run
+goes on. KeyboardInterrupt and SystemExit are the user's and pass.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+__all__ = ["HOOKS", "attempt", "hook", "listen", "unlisten", "warn", "words"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+# Every hook there is, by name; the tests make each of them fail.
+HOOKS: dict[str, Callable[..., Any]] = {}
+
+_lock = threading.Lock()
+_listeners: list[Callable[[str], None]] = []
+
+
+def listen(note: Callable[[str], None]) -> None:
+    """`note` is told of every failure from now on."""
+    with _lock:
+        _listeners.append(note)
+
+
+def unlisten(note: Callable[[str], None]) -> None:
+    with _lock:
+        if note in _listeners:
+            _listeners.remove(note)
+
+
+def hook(what: str, default: Any = None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Makes a function a hook: where it fails it returns `default`, and a note begins with `what`."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                _tell(f"{what}: {words(error)}")
+                return default  # type: ignore[no-any-return]
+
+        HOOKS[f"{function.__module__}.{function.__qualname__}"] = call
+        return call
+
+    return decorate
+
+
+def attempt(what: str, note: Callable[[str], None], function: Callable[..., Any], *args: Any) -> Any:
+    """What `function` returns; None where it fails, and then a note says so."""
+    try:
+        return function(*args)
+    except Exception as error:
+        note(f"{what}: {words(error)}")
+        return None
+
+
+def words(error: BaseException) -> str:
+    """An exception as text. Its own text is code of whoever wrote its class, and may fail as well."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
+
+
+def warn(text: str, stacklevel: int = 2) -> None:
+    """Warns, and does not raise where warnings are errors."""
+    try:
+        warnings.warn(text, stacklevel=stacklevel + 1)
+    except Exception:
+        _tell(text)
+
+
+def _tell(text: str) -> None:
+    with _lock:
+        listeners = list(_listeners)
+    for note in listeners:
+        note(text)

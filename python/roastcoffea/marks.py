@@ -1,0 +1,60 @@
+"""Attributes that collectors put on objects of the user's, and take off again.
+
+Several collectors, in several threads, may put the same attribute on one object. The last one in force decides what
+is seen; the first value comes back with the last one that is taken off, in whatever order that happens.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["GONE", "Mark"]
+
+GONE: Any = object()  # an attribute that was not there, and is not there afterwards
+
+_lock = threading.RLock()
+_attributes: dict[tuple[int, str], _Attribute] = {}
+
+
+class _Attribute:
+    """One attribute of one object, as it was, and the marks on it; the last one is in force."""
+
+    def __init__(self, before: Any) -> None:
+        self.before = before
+        self.marks: list[Mark] = []
+
+
+class Mark:
+    """Puts `value` on `owner` until it is taken off. An owner that takes no attribute stays as it is."""
+
+    def __init__(self, owner: Any, name: str, value: Any, missing: Any = GONE) -> None:
+        """`missing` is what an attribute that was not there becomes afterwards."""
+        self._owner, self._name, self._value = owner, name, value
+        with _lock:
+            key = id(owner), name
+            there = _attributes.get(key)
+            before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
+            with suppress(Exception):
+                setattr(owner, name, value)
+                if there is None:
+                    there = _attributes[key] = _Attribute(before)
+                there.marks.append(self)
+
+    def take_off(self) -> None:
+        """Again: nothing happens."""
+        with _lock:
+            key = id(self._owner), self._name
+            there = _attributes.get(key)
+            if there is None or self not in there.marks:
+                return
+            there.marks.remove(self)
+            if not there.marks:
+                del _attributes[key]
+            value = there.marks[-1]._value if there.marks else there.before
+            with suppress(Exception):
+                if value is GONE:
+                    delattr(self._owner, self._name)
+                else:
+                    setattr(self._owner, self._name, value)
