@@ -131,9 +131,9 @@ class MetricsCollector(Results):
         self._collected = ChunkLog()
         self._replayed = ChunkLog()
         self._fresh: tuple[Any, ChunkLog] | None = None
-        self._recorded = _ByHand([])
-        self._given: _ByHand | None = None
-        self._shown: tuple[list[Any], list[Any]] | None = None
+        self._recorded = ChunkLog()
+        self._given: ChunkLog | None = None
+        self._shown: tuple[ChunkLog, ChunkLog] | None = None
         self._report_given = False
         self._topic: str | None = None
         self._marks: list[_Marked] = []
@@ -430,8 +430,8 @@ class MetricsCollector(Results):
         """
         if isinstance(chunk_metrics, ChunkLog):
             self._take(chunk_metrics)
-        elif chunks := list(chunk_metrics):
-            self._given = _ByHand(chunks)
+        elif chunks := ChunkLog(chunk_metrics):
+            self._given = chunks
         self._refresh()
 
     def extract_metrics_from_output(self, output: Any) -> None:
@@ -444,9 +444,10 @@ class MetricsCollector(Results):
 
     def record_chunk_metrics(self, chunk: Mapping[str, Any]) -> None:
         """Adds a chunk that was measured elsewhere."""
-        self._recorded.append(chunk)
+        one = ChunkLog([chunk])
+        self._recorded.extend(one)
         if self._shown is not None:
-            self._shown[1].append(chunk)
+            self._shown[1].extend(one)
         self._refresh()
 
     def record_section_metrics(self, section: Mapping[str, Any]) -> None:
@@ -489,22 +490,14 @@ class MetricsCollector(Results):
 
     @property
     def chunk_metrics(self) -> list[Any]:
-        """The chunks of this run."""
-        chunks = self._given.chunks if self._given is not None else self._fresh_chunks()
-        if not self._recorded.chunks:
+        """The chunks of this run: one and the same list as long as none comes in, then a longer one."""
+        chunks = self._given if self._given is not None else self._fresh_chunks()
+        if not self._recorded:
             return chunks
         if self._shown is None or self._shown[0] is not chunks:
-            self._shown = chunks, [*chunks, *self._recorded.chunks]
+            self._shown = chunks, chunks.copy()
+            self._shown[1].extend(self._recorded)
         return self._shown[1]
-
-    def _packed_chunks(self) -> ChunkLog:
-        """The same for the engine."""
-        chunks = self._given.packed if self._given is not None else self._fresh_chunks()
-        if not self._recorded.chunks:
-            return chunks
-        together = chunks.copy()
-        together.extend(self._recorded.packed)
-        return together
 
     def _fresh_chunks(self) -> ChunkLog:
         """Without those that a checkpoint replayed with the numbers of another run."""
@@ -582,7 +575,7 @@ class MetricsCollector(Results):
         self._note_missing_records(chunks)
         parts: dict[str, Any] = {
             "report": report,
-            "chunks": None if "chunks" in left_out else self._packed_chunks(),
+            "chunks": chunks,
             "series": None if self.aggregator.own_form else tracking,
             "spans": self._figures(),
             "custom_metrics": self.custom_metrics,
@@ -680,18 +673,6 @@ _stale: weakref.WeakSet[MetricsCollector] = weakref.WeakSet()
 def _save_all_late() -> None:
     for collector in list(_stale):
         collector._save_late()
-
-
-class _ByHand:
-    """Chunks that the user gave, and the same packed: what is wrong with one is told at once."""
-
-    def __init__(self, chunks: list[Any]) -> None:
-        self.packed = ChunkLog(chunks)
-        self.chunks = chunks
-
-    def append(self, chunk: Mapping[str, Any]) -> None:
-        self.packed += ChunkLog([chunk])
-        self.chunks.append(chunk)
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:

@@ -170,12 +170,12 @@ def test_a_record_that_is_changed_later_counts_as_it_was(tmp_path):
     with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
         mc.record_chunk_metrics(chunk)
         chunk["num_events"] = object()
-    assert mc.metrics["total_events_from_chunks"] == 7 and mc.chunk_metrics == [chunk]
+    assert mc.metrics["total_events_from_chunks"] == 7 == mc.chunk_metrics[0]["num_events"]
     with pytest.raises((TypeError, ValueError)):
         mc.record_chunk_metrics(chunk)
     with pytest.raises((TypeError, ValueError)):
         mc.set_chunk_metrics([chunk])
-    assert mc.metrics["total_events_from_chunks"] == 7 and mc.chunk_metrics == [chunk]
+    assert mc.metrics["total_events_from_chunks"] == 7 == mc.chunk_metrics[0]["num_events"]
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_run(tmp_path):
