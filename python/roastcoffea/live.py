@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run, WorkerSeries
+from roastcoffea.export.measurements import Beside
 from roastcoffea.progress import News
 
 __all__ = ["LiveWriter"]
@@ -26,6 +26,7 @@ class LiveWriter:
         overwrite: bool,
         source: News,
         meta: Callable[[], dict[str, str]],
+        clock: Callable[[], float] = _core.now,
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
@@ -33,15 +34,16 @@ class LiveWriter:
         self._meta = meta
         self._source = source
         self._interval = interval
+        self._clock = clock
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
-        self._start = time.time()
+        self._start = clock()
         # What was fetched and is not written yet: it waits there when a look fails.
         self._chunks, self._series = ChunkLog(), WorkerSeries()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
 
     def start(self) -> None:
-        self._start = time.time()
+        self._start = self._clock()
         self._thread.start()
 
     def stop(self) -> None:
@@ -55,9 +57,9 @@ class LiveWriter:
         self.stop()
         self._measurement.abandon()
 
-    def finish(self, run: Run, config: bytes | None, extras: bytes | None) -> None:
+    def finish(self, run: Run, beside: Beside) -> None:
         """Puts the whole run in its place."""
-        self._measurement.finish(run, config=config, extras=extras)
+        self._measurement.finish(run, **beside)
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
@@ -77,6 +79,6 @@ class LiveWriter:
         if piece is not None:
             self._series.extend(piece)
         self._measurement.append(
-            Run(t_start=self._start, t_end=time.time(), chunks=self._chunks, series=self._series, meta=self._meta())
+            Run(t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta())
         )
         self._chunks, self._series = ChunkLog(), WorkerSeries()

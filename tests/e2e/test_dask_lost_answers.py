@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("distributed")
 
 from dask_parts import LATER, cluster, eventually, send, traces  # noqa: E402
-from roastcoffea import MetricsCollector, open_run, track_metrics  # noqa: E402
+from roastcoffea import MetricsCollector, _core, open_run, track_metrics  # noqa: E402
 from roastcoffea.backends import _client_post, _remote, _scheduler  # noqa: E402
 from roastcoffea.backends.dask import DaskMetricsBackend  # noqa: E402
 
@@ -136,7 +136,7 @@ def test_a_real_run_with_a_measurement_while_it_goes_on(client, fileset, monkeyp
 
     from roastcoffea import live
 
-    monkeypatch.setattr(live.LiveWriter.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(live.LiveWriter.__init__, "__defaults__", (_core.now, 0.2))
     executor = processor.DaskExecutor(client=client, status=False)
     runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=200, savemetrics=True)
     line = Lossy(client, monkeypatch, {lost} if lost >= 0 else ())
