@@ -107,6 +107,7 @@ def use_process_tree():
     tree = _core.ProcessTree()
     tree.sample(), tree.sample(), len(tree), tree.processes
     tree.series({os.getpid(): 2}, "host"), tree.series({os.getpid(): None}, "host")
+    tree.news({os.getpid(): 2}, "host"), tree.sample(), tree.news({os.getpid(): 2}, "host")
     for call in (
         lambda: tree.series({os.getpid(): 0}, "host"),
         lambda: tree.series({os.getpid(): "x"}, "host"),
