@@ -5,7 +5,9 @@
 #include "file_sizes.h"
 #include "quiet.h"
 #include "reads.h"
+#include "values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void ext_holder_release(ext_holder *holder) {
@@ -29,11 +31,11 @@ static bool hold(ext_holder *holder, PyObject *object) {
 
 roast_str ext_hold_text(ext_holder *holder, PyObject *object) {
     roast_str text;
-    if (!ext_quiet_text(object, &text)) {
-        Py_XDECREF(object);
-        return (roast_str){NULL, 0};
-    }
-    return hold(holder, object) ? text : (roast_str){NULL, 0};
+    PyObject *held = object != NULL && PyUnicode_Check(object) ? ext_utf8(object, &text) : NULL;
+    Py_XDECREF(object);
+    if (held == NULL)
+        ext_pass_over("a text could not be read");
+    return held != NULL && hold(holder, held) ? text : (roast_str){NULL, 0};
 }
 
 #define SET_FIELD(chunk, field, object)                                                            \
@@ -119,7 +121,7 @@ static void put_metadata_bytes(ext_state *state, PyObject *factory, PyObject *ma
             ext_quiet_attr_int(mapping, state->str_mapping_start, &first) &&
             ext_quiet_attr_int(mapping, state->str_mapping_stop, &last))
             read = ext_preloaded_bytes(state, tree, preloaded, first, last);
-        bytes = read < 0 ? -1 : bytes - read;
+        bytes = read < 0 || bytes < read ? -1 : bytes - read;
         Py_XDECREF(tree);
     }
     Py_XDECREF(preloaded);
@@ -139,6 +141,15 @@ static Py_ssize_t accessed_so_far(ext_state *state, PyObject *factory) {
 
 /* ---- the task ---- */
 
+/* Whether the system's clock was set since the last chunk of this process: then Dask's start of the task may be
+ * on another clock than ours. */
+static bool clock_was_set(roast_utc now) {
+    static int64_t ahead_ns; /* of our own clock, which nobody sets; under the GIL */
+    int64_t before = ahead_ns;
+    ahead_ns = now.ns - roast_utc_now().ns;
+    return llabs(ahead_ns - before) > 100000000;
+}
+
 static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast_chunk *out) {
     /* Only if Dask's worker is loaded anyway. */
     PyObject *module = PyImport_GetModule(state->str_distributed_worker);
@@ -149,7 +160,7 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
         if (seconds == -1.0 && PyErr_Occurred())
             ext_pass_over("the start of a task could not be read");
         double waited = (double)now.ns - seconds * 1e9;
-        if (seconds > 0 && waited >= 0 && waited < 9e18) {
+        if (!clock_was_set(now) && seconds > 0 && waited >= 0 && waited < 9e18) {
             /* Dask's clock tells microseconds. */
             out->before_process_ns = ((int64_t)waited + 500) / 1000 * 1000;
             out->have |= ROAST_CHUNK_HAS(before_process_ns);
@@ -250,6 +261,8 @@ static void read_access_log(ext_state *state, PyObject *factory, ext_holder *hol
         n_slots *= 2;
     branch_set set = {.mask = n_slots - 1};
     PyObject *names = PyTuple_New(n);
+    if (names != NULL)
+        PyObject_GC_UnTrack(names); /* it has gaps while other code runs */
     set.branches = holder->branches = roast_alloc((size_t)(n + 1) * sizeof *set.branches);
     set.slots = roast_alloc_zero(n_slots * sizeof *set.slots);
     if (names != NULL && set.branches != NULL && set.slots != NULL) {

@@ -1,5 +1,6 @@
 #include "open_chunk.h"
 
+#include "capped.h"
 #include "errors.h"
 
 #include <unistd.h>
@@ -107,7 +108,7 @@ int32_t open_chunk_enter(open_chunk *chunk, PyObject *name, roast_section_kind k
 
 void open_chunk_exit(open_chunk *chunk, int32_t index, int64_t value) {
     open_section *section = &chunk->sections[index];
-    section->value += value;
+    section->value = ext_capped_add(section->value, value);
     section->open_uses--;
     /* The innermost one that is still open; others may have been left in another order. */
     while (chunk->top >= 0 && chunk->sections[chunk->top].open_uses == 0)

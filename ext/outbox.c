@@ -56,10 +56,9 @@ static int deliver(outbox *box) {
     return result;
 }
 
-/* A process of a pool ends without a word: what goes to a file goes at once. */
-static bool is_file(PyObject *topic) {
-    PyObject *prefix = PyUnicode_FromString("file:");
-    int yes = prefix != NULL ? PyUnicode_Tailmatch(topic, prefix, 0, 5, -1) : 0;
+static bool is_of_kind(PyObject *topic, const char *kind) {
+    PyObject *prefix = PyUnicode_FromString(kind);
+    int yes = prefix != NULL ? PyUnicode_Tailmatch(topic, prefix, 0, PY_SSIZE_T_MAX, -1) : 0;
     ext_pass_over("a topic could not be read");
     Py_XDECREF(prefix);
     return yes == 1;
@@ -120,12 +119,30 @@ static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_o
     return result;
 }
 
-void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, bool raised) {
+/* A str; NULL, without an exception, where the processor has none. */
+static PyObject *topic_of(ext_state *state, PyObject *processor) {
     PyObject *topic = ext_quiet_attr(processor, state->str_topic);
-    if (topic != NULL && PyUnicode_Check(topic) &&
-        put(state, topic, chunk_log, raised || is_file(topic)) != 0)
+    if (topic != NULL && !PyUnicode_Check(topic))
+        Py_CLEAR(topic);
+    return topic;
+}
+
+void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, bool raised) {
+    PyObject *topic = topic_of(state, processor);
+    /* "run:" only says which run it is: nothing can be sent. A process of a pool ends without a word: what
+     * goes to a file goes at once. */
+    if (topic != NULL && !is_of_kind(topic, "run:") &&
+        put(state, topic, chunk_log, raised || is_of_kind(topic, "file:")) != 0)
         ext_count_fault("a chunk could not be sent beside the output", NULL);
     Py_XDECREF(topic);
+}
+
+uint64_t ext_outbox_run(ext_state *state, PyObject *processor) {
+    PyObject *topic = topic_of(state, processor);
+    roast_str text;
+    uint64_t run = ext_quiet_text(topic, &text) ? roast_run_token(text) : 0;
+    Py_XDECREF(topic);
+    return run;
 }
 
 PyObject *ext_outbox_flush(PyObject *module, PyObject *args) {

@@ -5,6 +5,7 @@
  * A fault of ours in here is counted and never reaches the user. */
 #include "sections.h"
 
+#include "capped.h"
 #include "errors.h"
 #include "events.h"
 #include "open_chunk.h"
@@ -156,7 +157,7 @@ static PyObject *section_exit(PyObject *op, PyObject *const *args, Py_ssize_t na
     int64_t last = 0;
     if (use.readable && (use.to.chunk != NULL || use.to.foreign != NULL) &&
         read_number(self, &last))
-        record(self, &use, last - use.first);
+        record(self, &use, ext_capped_sub(last, use.first));
     else if (use.index >= 0 && open_chunk_if_alive(use.to.chunk, use.serial) != NULL)
         open_chunk_exit(use.to.chunk, use.index, 0);
     Py_XDECREF(use.to.foreign);

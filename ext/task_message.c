@@ -1,5 +1,6 @@
 #include "task_message.h"
 
+#include "capped.h"
 #include "quiet.h"
 
 #include <math.h>
@@ -22,11 +23,12 @@ static int64_t moment_of(PyObject *mapping, PyObject *name) {
     PyObject *value = ext_quiet_item(mapping, name);
     double seconds = value != NULL && PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : NAN;
     Py_XDECREF(value);
-    return seconds > -9e12 && seconds < 9e12 ? (int64_t)(seconds * 1e6) : ROAST_NO_TIME;
+    /* Sums and differences of such moments fit as well. */
+    return seconds > -1e11 && seconds < 1e11 ? (int64_t)(seconds * 1e6) : ROAST_NO_TIME;
 }
 
 static void add_length(int64_t *sum, int64_t start, int64_t stop) {
-    *sum = (*sum < 0 ? 0 : *sum) + (stop > start ? stop - start : 0);
+    *sum = ext_capped_add(*sum < 0 ? 0 : *sum, stop > start ? stop - start : 0);
 }
 
 static void take_phase(ext_state *state, PyObject *phase, task_account *out) {

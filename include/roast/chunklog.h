@@ -17,10 +17,12 @@ typedef struct roast_chunklog roast_chunklog;
 
 /* Limits on what comes from outside: beyond them append answers ROAST_ELIMIT (a text is cut), and a
  * packed log counts as damaged. */
-#define ROAST_MAX_TEXT     65535u   /* bytes of one name, message or custom value */
-#define ROAST_MAX_SECTIONS 65535u   /* sections of one chunk */
-#define ROAST_MAX_BRANCHES 1000000u /* branches of one file or one chunk */
-#define ROAST_MAX_CUSTOMS  4096u    /* custom values of one chunk */
+#define ROAST_MAX_TEXT     65535u     /* bytes of one name or message */
+#define ROAST_MAX_SECTIONS 65535u     /* sections of one chunk */
+#define ROAST_MAX_BRANCHES 1000000u   /* branches of one file or one chunk */
+#define ROAST_MAX_CUSTOMS  4096u      /* custom values of one chunk */
+#define ROAST_MAX_VALUE    (1u << 20) /* bytes of one custom value: a longer one is never cut */
+#define ROAST_MAX_VALUES   (16u << 20) /* bytes of those of one chunk that who makes a record keeps */
 
 /* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or
  * itself).
@@ -114,12 +116,12 @@ typedef enum roast_custom_scope { /* where the user stored it */
 
 typedef enum roast_custom_kind {
     ROAST_CUSTOM_NULL,
-    ROAST_CUSTOM_BOOL,   /* integer 0 or 1 */
-    ROAST_CUSTOM_INT,    /* integer */
-    ROAST_CUSTOM_REAL,   /* real */
-    ROAST_CUSTOM_TEXT,   /* text */
-    ROAST_CUSTOM_JSON,   /* text: a list or mapping as JSON */
-    ROAST_CUSTOM_PICKLE, /* text: bytes that only the process that unpickled the log may trust */
+    ROAST_CUSTOM_BOOL, /* integer 0 or 1 */
+    ROAST_CUSTOM_INT,  /* integer */
+    ROAST_CUSTOM_REAL, /* real */
+    ROAST_CUSTOM_TEXT, /* text */
+    ROAST_CUSTOM_JSON, /* text: any other value as JSON, with tags for types that JSON has not */
+    ROAST_CUSTOM_LEFT_OUT, /* no value: it could not be kept; text: why */
     ROAST_CUSTOM_KINDS
 } roast_custom_kind;
 
@@ -140,6 +142,7 @@ typedef struct roast_chunk {
 #undef X
     uint64_t token; /* identity: the process ... */
     uint64_t seq;   /* ... and its how-manieth chunk */
+    uint64_t run;   /* roast_run_token of the run that it was made for; 0: not known */
     int64_t pid;    /* 0: not known */
     roast_str host;
     roast_str worker;
@@ -183,7 +186,7 @@ size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 
 /* ---- in ---- */
 /* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
- * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may
+ * character's end; too many sections, branches or customs, and a longer custom value, are ROAST_ELIMIT. On input task_key may
  * be the whole key (task_hash absent). No string may be borrowed from this very log. Kept only
  * where they mean something: `before` of a memory section, error_message with its type (an absent
  * message comes back empty), branches and reads where has_branches and has_reads say so. */
@@ -197,11 +200,24 @@ typedef struct roast_merge_result {
  * already there is left out. On failure `into` is as it was before. result may be NULL. */
 roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
                                   roast_merge_result *result, roast_error *err);
-/* Adds `count` rows, from `start` on with a step (not 0), in that order, as a slice of a list does.
- * ROAST_EINVAL where one of them is not there. */
+/* Adds `count` rows, from `start` on with a step (not 0), in that order, as a slice of a list does, and of the files
+ * the last word on those that the rows name. ROAST_EINVAL where one of the rows is not there. One thread at a time
+ * for one `from`. */
 roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
                                         int64_t start, uint64_t count, int64_t step,
                                         roast_error *err);
+
+/* A new log with the rows of `log`, in which the chunks of some workers start later (or earlier, where it is
+ * negative) by what the clock of the worker is behind. */
+typedef struct roast_clock_shift {
+    roast_str worker;
+    int64_t behind_us;
+} roast_clock_shift;
+roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_shift *shifts,
+                                  size_t count, roast_chunklog **out, roast_error *err);
+
+/* The number of a run in the records that are made for it, from its name; never 0. */
+uint64_t roast_run_token(roast_str name);
 
 /* ---- packed ---- */
 /* Bytes of the packed form, exactly, and the packed form itself, to so many bytes at `out`. */
@@ -282,6 +298,9 @@ typedef struct roast_file_cursor {
 } roast_file_cursor;
 void roast_file_cursor_init(roast_file_cursor *cursor, const roast_chunklog *log);
 bool roast_file_cursor_next(roast_file_cursor *cursor, roast_file *out);
+/* The last word on a file: the newest one of this name. ROAST_ENOTFOUND, ROAST_ENOMEM. The log remembers where its
+ * files are, so that a look-up takes the same time in a log of any size. One thread at a time. */
+roast_status roast_chunklog_find_file(const roast_chunklog *log, roast_str name, roast_file *out);
 void roast_file_branches(const roast_chunklog *log, const roast_file *file,
                          roast_tail_cursor *cursor);
 bool roast_file_next_branch(roast_tail_cursor *cursor, roast_branch_size *out);

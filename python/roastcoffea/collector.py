@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import threading
-import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
@@ -13,20 +14,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from roastcoffea._core import ChunkLog, Run, faults, parse_work_item, split_replayed, sum_reports
+from roastcoffea._core import (
+    ChunkLog,
+    Run,
+    faults,
+    hold_clock,
+    now,
+    parse_work_item,
+    release_clock,
+    shift_clocks,
+    split_replayed,
+    sum_reports,
+)
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
 from roastcoffea.export.measurements import (
     at_free_name,
-    config_json,
-    extras_of,
+    beside_run,
     measurement_path,
     save_measurement,
 )
 from roastcoffea.guard import attempt, hook, listen, unlisten, warn, words
+from roastcoffea.identity import RunIdentity
 from roastcoffea.live import LiveWriter
-from roastcoffea.marks import Mark
+from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
 from roastcoffea.provenance import provenance
@@ -43,8 +55,6 @@ INSTALL_ON_WORKERS = (
 )
 # What a run is made of, the most doubtful first: where the metrics cannot be computed, they are computed without.
 _PARTS = ("series", "spans", "attempts", "section_metrics", "custom_metrics", "chunks", "report")
-# A record that ended this long before the run began is one that a checkpoint kept, not a slow clock.
-REPLAY_MARGIN_S = 5.0
 
 
 class MetricsCollector(Results):
@@ -62,12 +72,15 @@ class MetricsCollector(Results):
         The processor; may be left out, as it is taken from the Runner's call.
     output_dir
         A folder: the measurement is saved there when the context ends, however it ends, and can be
-        read there while the run goes on. `measurement_path` tells its name.
+        read there while the run goes on. `measurement_path` tells its name. What is told after the end
+        is saved with the next look at the results or at `measurement_path`, or when the program ends.
     measurement_name, overwrite, config
         As of :meth:`save_measurement`, for the measurement in `output_dir`.
     live
         Whether one line in the terminal says how far the run is. It gives way to Coffea's own bar.
     """
+
+    _stale = False  # something was told since the results were computed
 
     def __init__(
         self,
@@ -89,7 +102,8 @@ class MetricsCollector(Results):
         self.measurement_name = measurement_name
         self.overwrite = overwrite
         self.config = config
-        self.measurement_path: Path | None = None
+        self._measurement_path: Path | None = None
+        self._told_in = 0  # the process in which something was told after the end
         if output_dir is not None and measurement_name is not None:
             measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
         self.metrics_backend = make_backend(client, backend)
@@ -104,11 +118,13 @@ class MetricsCollector(Results):
 
     def _reset(self) -> None:
         """Nothing is measured yet."""
+        self._save_late()
+        self._stale = False
         self.processor_instance = self._users_processor
         self.t_start: float | None = None
         self.t_end: float | None = None
-        self.metrics: dict[str, Any] | None = None
-        self.coffea_report: dict[str, Any] | None = None
+        self._metrics: dict[str, Any] | None = None
+        self._coffea_report: dict[str, Any] | None = None
         self.reports: list[dict[str, Any]] = []
         self.calls: list[dict[str, Any]] = []
         self.custom_metrics: Mapping[str, Any] | None = None
@@ -116,16 +132,19 @@ class MetricsCollector(Results):
         self.span_info: Any = None
         self.span_metrics: dict[Any, Any] | None = None
         self.section_metrics: list[Mapping[str, Any]] = []
-        self.run: Run | None = None
+        self._run: Run | None = None
         self.replayed_chunks = 0
         self.notes: list[str] = []
         self._noted: set[str] = set()
         self._collected = ChunkLog()
         self._replayed = ChunkLog()
-        self._recorded: list[Mapping[str, Any]] = []
-        self._given: list[Mapping[str, Any]] | None = None
+        self._fresh: tuple[Any, ChunkLog] | None = None
+        self._recorded = ChunkLog()
+        self._given: ChunkLog | None = None
+        self._shown: tuple[ChunkLog, ChunkLog] | None = None
         self._report_given = False
-        self._topic: str | None = None
+        self._identity: RunIdentity | None = None
+        self._clock_offsets: dict[str, float] = {}
         self._marks: list[_Marked] = []
         self._faults = 0
         self.preprocessing: list[Preprocessing] = []
@@ -137,9 +156,9 @@ class MetricsCollector(Results):
         self._tasks = Tasks()
         self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._failed_items: list[Any] = []
+        self._replayed_in_calls = 0
         self._expected = 0  # chunks of processors with our decorator, which leave a record each
         self._during, self._after = ExitStack(), ExitStack()
-        self._started = 0.0
         self._fetched = False
         self._unanswered = 0
 
@@ -162,17 +181,20 @@ class MetricsCollector(Results):
             after.callback(self._has_ended)
             after.callback(unlisten, self.note)
             listen(self.note)
+            after.callback(release_clock)
+            hold_clock()
             self._faults = faults()["count"]
             self._provenance = provenance()
             self._begin_measurement(after)
             self._begin_backend(after)
+            after.callback(self._close_during)
             during.callback(self._unmark_all)
             if self.processor_instance is not None:
                 self._mark(self.processor_instance)
             during.callback(self._watch.close)
             self._watch.open()
             self._start_threads(during)
-            self.t_start, self._started = time.time(), time.perf_counter()
+            self.t_start = self._now()
             self._during, self._after = during.pop_all(), after.pop_all()
             self._state = "open"
         return self
@@ -184,7 +206,9 @@ class MetricsCollector(Results):
         backend = self.metrics_backend
         after.callback(attempt, "the end of the run", self.note, self._abandon)
         backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
-        self._topic = backend.open_channel()
+        self._identity = RunIdentity(backend.open_channel())
+        after.callback(self._identity.close)
+        self._identity.open()
         if self.track_workers:
             backend.start_tracking(self.worker_tracking_interval)
         if backend.supports_fine_metrics():
@@ -221,11 +245,17 @@ class MetricsCollector(Results):
 
     @hook("how long the run took is not known")
     def _stop_clock(self) -> None:
-        if self.t_start is not None:
-            self.t_end = self.t_start + time.perf_counter() - self._started
+        self.t_end = self._now()
+
+    def _now(self) -> float:
+        """On the clock of the run, which goes on evenly whoever sets the system's."""
+        return now() + self.metrics_backend.clock_offset
 
     @hook("the end of watching")
     def _stop_watching(self) -> None:
+        self._close_during()
+
+    def _close_during(self) -> None:
         self._during.close()
 
     @hook("what was measured", default=False)
@@ -243,6 +273,7 @@ class MetricsCollector(Results):
                 pids = {chunk["pid"] for chunk in self._collected.copy()} - {None}
                 self._ask("the processes of the workers", backend.confirm_workers, pids)
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
+        self._clock_offsets = backend.clock_offsets
         for note in backend.notes:
             self.note(note)
         if faults()["count"] > self._faults:
@@ -266,8 +297,8 @@ class MetricsCollector(Results):
         """A folder that cannot be written to is told now, not after hours."""
         if self.output_dir is None:
             return
-        self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
+        self._measurement_path, self._live = at_free_name(
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta, self._now),
             self.output_dir, self.measurement_name, self.overwrite,
         )
         after.callback(self._abandon_measurement)
@@ -286,9 +317,13 @@ class MetricsCollector(Results):
             live.abandon()
             return
         run, metrics, times = self.run, self.metrics, self._times()
-        self._try_to_save(
-            lambda: live.finish(run, config_json(self.config), extras_of(metrics, run, *times))
-        )
+
+        def finish() -> None:
+            beside = beside_run(metrics, run, *times, self.config)
+            self.notes += beside["notes"]
+            live.finish(run, beside)
+
+        self._try_to_save(finish)
 
     def _try_to_save(self, save: Callable[[], Any]) -> None:
         try:
@@ -334,8 +369,6 @@ class MetricsCollector(Results):
             self._mark(call.processor)
             self.calls.append(describe(call))
         self._look_for_us(call)
-        if self._live is not None:
-            self._live.meta = self._meta()
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.give_way()
 
@@ -360,6 +393,7 @@ class MetricsCollector(Results):
             try:
                 self._items += call.items
                 self._tasks.add(call.tasks)
+                self._replayed_in_calls += call.replayed
                 for chunks in call.chunks:
                     self._ask(f"what the output has under {OUTPUT_KEY}", self._take, chunks)
                 if call.report is not None:
@@ -381,7 +415,9 @@ class MetricsCollector(Results):
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        self._marks.append(_Marked(processor, self._topic))
+        marked = _Marked(processor)
+        self._marks.append(marked)
+        marked.put(None if self._identity is None else self._identity.topic)
 
     def _unmark(self, processor: Any) -> None:
         for marked in reversed(self._marks):
@@ -409,7 +445,7 @@ class MetricsCollector(Results):
         """The report that ``Runner`` returned; it replaces what was taken from the call."""
         given = dict(report)
         Run(report=given, custom_metrics=custom_metrics)  # says at once what is wrong with it
-        self.coffea_report = given
+        self._coffea_report = given
         self.custom_metrics = custom_metrics
         self._report_given = True
         self._refresh()
@@ -420,11 +456,9 @@ class MetricsCollector(Results):
         Records of the decorator are added to what was collected instead, each once: on a cluster the
         user's own processor has seen none of them.
         """
-        chunks = chunk_metrics if isinstance(chunk_metrics, list) else list(chunk_metrics)
-        if isinstance(chunks, ChunkLog):
-            self._take(chunks)
-        elif chunks:
-            ChunkLog(chunks)  # says at once what is wrong with them
+        if isinstance(chunk_metrics, ChunkLog):
+            self._take(chunk_metrics)
+        elif chunks := ChunkLog(chunk_metrics):
             self._given = chunks
         self._refresh()
 
@@ -438,8 +472,10 @@ class MetricsCollector(Results):
 
     def record_chunk_metrics(self, chunk: Mapping[str, Any]) -> None:
         """Adds a chunk that was measured elsewhere."""
-        ChunkLog([chunk])  # says at once what is wrong with it
-        self._recorded.append(chunk)
+        one = ChunkLog([chunk])
+        self._recorded.extend(one)
+        if self._shown is not None:
+            self._shown[1].extend(one)
         self._refresh()
 
     def record_section_metrics(self, section: Mapping[str, Any]) -> None:
@@ -457,52 +493,108 @@ class MetricsCollector(Results):
     # ---- what comes out ----
 
     @property
+    def metrics(self) -> dict[str, Any] | None:
+        """Every metric under every name; None until the context has ended."""
+        self._compute_again()
+        return self._metrics
+
+    @property
+    def run(self) -> Run | None:
+        """What the engine knows of the run; None until the context has ended."""
+        self._compute_again()
+        return self._run
+
+    @property
+    def coffea_report(self) -> dict[str, Any] | None:
+        """Coffea's report: the one that was given, or the sum over all calls of a Runner."""
+        self._compute_again()
+        return self._coffea_report
+
+    @property
+    def measurement_path(self) -> Path | None:
+        """Where the measurement in `output_dir` is, with all that was told so far."""
+        self._compute_again()
+        return self._measurement_path
+
+    @property
     def chunk_metrics(self) -> list[Any]:
-        """The chunks of this run."""
-        if self._given is not None:
-            return [*self._given, *self._recorded]
-        chunks = self._fresh_chunks()
-        return [*chunks, *self._recorded] if self._recorded else chunks
+        """The chunks of this run: one and the same list as long as none comes in, then a longer one."""
+        chunks = self._given if self._given is not None else self._fresh_chunks()
+        if not self._recorded:
+            return chunks
+        if self._shown is None or self._shown[0] is not chunks:
+            self._shown = chunks, chunks.copy()
+            self._shown[1].extend(self._recorded)
+        return self._shown[1]
 
     def _fresh_chunks(self) -> ChunkLog:
-        """Without those that a checkpoint replayed with the numbers of another run."""
-        if self.t_start is None:
+        """Without those that a checkpoint replayed, and all on the clock of the run."""
+        if self._identity is None:
             return self._collected
-        fresh, self._replayed = split_replayed(self._collected, self.t_start - REPLAY_MARGIN_S)
-        self.replayed_chunks = len(self._replayed)
-        return fresh
+        state = len(self._collected), frozenset(self._identity.topics), self._clock_offsets
+        if self._fresh is None or self._fresh[0] != state:
+            fresh, self._replayed = split_replayed(self._collected, self._identity.topics)
+            self._fresh = state, shift_clocks(fresh, self._clock_offsets) if self._clock_offsets else fresh
+        self.replayed_chunks = len(self._replayed) + self._replayed_in_calls
+        return self._fresh[1]
 
     def _report(self) -> dict[str, Any] | None:
         if self._report_given:
-            return self.coffea_report
+            return self._coffea_report
         if not self.reports:
             return None
         return sum_reports(self.reports)
 
     def _refresh(self) -> None:
-        """What is told after the end counts as well."""
-        if self.t_end is None or self.metrics is None:
+        """What is told after the end counts as well: the next look at the results computes them again."""
+        if self.t_end is None or self._metrics is None:
             return
-        self._aggregate()
-        if self.measurement_path is not None:
-            folder, name = self.measurement_path.parent, self.measurement_path.name
-            self._try_to_save(lambda: self.save_measurement(folder, name))
+        self._stale = True
+        self._told_in = os.getpid()
+        _stale.add(self)
+
+    def _compute_again(self) -> None:
+        """Where something was told after the end; the measurement in `output_dir` is saved again, too."""
+        if not self._stale:
+            return
+        self._stale = False
+        try:
+            self._aggregate()
+        except BaseException:
+            self._stale = True
+            raise
+        _stale.discard(self)
+        if (path := self._measurement_path) is not None:
+            self._try_to_save(lambda: self.save_measurement(path.parent, path.name))
+
+    def _save_late(self) -> None:
+        """Saves what was told after the end and nobody has looked at since. A forked process leaves that to its
+        parent."""
+        if self._stale and self._measurement_path is not None and self._told_in == os.getpid():
+            with suppress(Exception):
+                self._compute_again()
+
+    def __del__(self) -> None:
+        self._save_late()
 
     def _aggregate(self) -> None:
         """Computes all metrics; where that fails, without the parts of the run that may be the reason."""
-        for count in range(len(_PARTS) + 1):
+        left_out: tuple[str, ...] = ()
+        for part in (*_PARTS, ""):
             try:
-                self._compute(_PARTS[:count])
+                self._compute(left_out)
                 return
             except Exception as error:
                 self.note(f"the metrics could not be computed with all that was measured: {words(error)}")
+                left_out = (*left_out, part)
         self.note("the metrics could not be computed at all")
 
     def _compute(self, left_out: tuple[str, ...]) -> None:
         chunks = [] if "chunks" in left_out else self.chunk_metrics
-        self.coffea_report = report = self._report()
-        if report is not None and self.replayed_chunks:
+        self._coffea_report = report = self._report()
+        if report is not None and self._replayed:
             report = sum_reports([report], self._replayed)
+        if self.replayed_chunks:
             self.note(f"{self.replayed_chunks} chunks were replayed from a checkpoint: they are left out of all rates")
         tracking = self.tracking_data
         if self.track_workers and self.metrics_backend.series is not None:
@@ -530,14 +622,14 @@ class MetricsCollector(Results):
             replayed=self.replayed_chunks,
             **{name: part for name, part in parts.items() if name not in left_out},
         )
-        self.metrics = self.aggregator.metrics_of(
+        self._metrics = self.aggregator.metrics_of(
             run,
             None if "series" in left_out else tracking,
             None if "spans" in left_out else self.span_metrics,
             chunks,
             [] if "section_metrics" in left_out else self.section_metrics,
         )
-        self.run = run
+        self._run = run
         self._note_failed_items()
 
     def _note_missing_records(self, chunks: list[Any]) -> None:
@@ -565,6 +657,8 @@ class MetricsCollector(Results):
         meta = {**self._provenance, "backend": self.backend}
         if self.t_start is not None:
             meta["start_utc"] = datetime.fromtimestamp(self.t_start, timezone.utc).isoformat()
+        if self._clock_offsets:
+            meta["clock_offsets"] = json.dumps(self._clock_offsets)
         for call in self.calls:
             meta.update((key, str(value)) for key, value in call.items())
         if self.calls:
@@ -578,8 +672,7 @@ class MetricsCollector(Results):
         suspects, self._suspects = self._suspects, []
         if self.run is None or not items:
             return
-        in_tasks = (tasks.item(key) for key in self.run.failed_tasks())
-        suspects += [_piece_of(item) for item in in_tasks if item is not None]
+        suspects += map(_piece_of, tasks.items(self.run.failed_tasks()))
         failed = set(self.run.failed_pieces(suspects))
         by_piece = {_piece_of(item): item for item in reversed(items)}
         self._failed_items = [
@@ -603,6 +696,16 @@ class MetricsCollector(Results):
                 "was not called; what was measured without one is in .metrics"
             )
         return self.metrics
+
+
+# Those that nobody has looked at since something was told.
+_stale: weakref.WeakSet[MetricsCollector] = weakref.WeakSet()
+
+
+@atexit.register
+def _save_all_late() -> None:
+    for collector in list(_stale):
+        collector._save_late()
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:
@@ -646,15 +749,20 @@ def _files_of(entry: Any) -> Any:
 class _Marked:
     """A processor with the flag and the topic of a collector."""
 
-    def __init__(self, processor: Any, topic: str | None) -> None:
+    def __init__(self, processor: Any) -> None:
         self.processor = processor
+        self._chunks: Any = None
+        self._marks: list[Mark] = []
+
+    def put(self, topic: str | None) -> None:
+        processor = self.processor
         self._chunks = getattr(processor, _CHUNKS, None)
         # The records of this very instance would travel with it to every worker: they wait here.
         with suppress(Exception):
             delattr(processor, _CHUNKS)
-        self._marks = [Mark(owner, FLAG, True, missing=False) for owner in (processor, type(processor))]
-        if topic is not None:
-            self._marks.append(Mark(processor, _TOPIC, topic))
+        wanted = [(owner, FLAG, True, False) for owner in (processor, type(processor))]
+        for owner, name, value, missing in [*wanted, (processor, _TOPIC, topic, GONE)][: 2 if topic is None else 3]:
+            self._marks += [Mark(owner, name, value, missing)]
 
     def undo(self, collected: ChunkLog) -> None:
         for mark in reversed(self._marks):

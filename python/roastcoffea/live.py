@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 from roastcoffea import _core
-from roastcoffea._core import ChunkLog, Run
+from roastcoffea._core import ChunkLog, Run, WorkerSeries
+from roastcoffea.export.measurements import Beside
 from roastcoffea.progress import News
 
 __all__ = ["LiveWriter"]
@@ -24,21 +25,25 @@ class LiveWriter:
         path: Path,
         overwrite: bool,
         source: News,
-        meta: dict[str, str],
+        meta: Callable[[], dict[str, str]],
+        clock: Callable[[], float] = _core.now,
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
         self.failure: str | None = None
-        self.meta = meta
+        self._meta = meta
         self._source = source
         self._interval = interval
+        self._clock = clock
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
-        self._start = time.time()
+        self._start = clock()
+        # What was fetched and is not written yet: it waits there when a look fails.
+        self._chunks, self._series = ChunkLog(), WorkerSeries()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
 
     def start(self) -> None:
-        self._start = time.time()
+        self._start = self._clock()
         self._thread.start()
 
     def stop(self) -> None:
@@ -52,9 +57,9 @@ class LiveWriter:
         self.stop()
         self._measurement.abandon()
 
-    def finish(self, run: Run, config: bytes | None, extras: bytes | None) -> None:
+    def finish(self, run: Run, beside: Beside) -> None:
         """Puts the whole run in its place."""
-        self._measurement.finish(run, config=config, extras=extras)
+        self._measurement.finish(run, **beside)
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
@@ -65,10 +70,15 @@ class LiveWriter:
                 self.failure = f"{type(error).__name__}: {error}"
 
     def append(self) -> None:
-        logs, series = self._source.news()
-        chunks = ChunkLog()
+        logs, piece = self._source.news()
         for data in logs:
-            chunks.merge_unique(ChunkLog.from_bytes(data))
+            try:
+                self._chunks.merge_unique(ChunkLog.from_bytes(data))
+            except ValueError as error:  # a damaged one, which costs the others nothing
+                self.failure = f"{type(error).__name__}: {error}"
+        if piece is not None:
+            self._series.extend(piece)
         self._measurement.append(
-            Run(t_start=self._start, t_end=time.time(), chunks=chunks, series=series, meta=self.meta)
+            Run(t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta())
         )
+        self._chunks, self._series = ChunkLog(), WorkerSeries()

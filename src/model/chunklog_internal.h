@@ -15,7 +15,7 @@
  * 1; 0 means "none". A text is its length and its bytes; a label is a text or nothing. */
 typedef enum roast_entry_kind {
     ROAST_ENTRY_STRING = 1, /* text */
-    ROAST_ENTRY_ORIGIN,     /* token (8 bytes), pid, label host, label worker */
+    ROAST_ENTRY_ORIGIN,     /* see roast_origin */
     ROAST_ENTRY_FILE,       /* label name, label uuid, label treename */
     ROAST_ENTRY_BRANCHES,   /* n, n × text */
     ROAST_ENTRY_LAYOUT,     /* n, n × (kind + 4 if folded, parent + 1, text) */
@@ -33,6 +33,15 @@ typedef struct roast_context {
     uint64_t rests;   /* of these, the ones that are no whole number of their unit */
     roast_str dataset, task;
 } roast_context;
+
+/* Where a row comes from: token and run (8 bytes each), pid, behind (signed), label host, label worker. */
+typedef struct roast_origin {
+    uint64_t token, run;
+    int64_t pid;
+    int64_t
+        behind_us; /* what the clock there is behind: added to the start of each chunk that is read */
+    roast_str host, worker;
+} roast_origin;
 
 /* The references at the front of a row, in this order. */
 typedef enum roast_row_ref {
@@ -69,6 +78,13 @@ typedef struct roast_identity {
     uint64_t token, seq; /* token 0: an empty slot */
 } roast_identity;
 
+/* The newest FILEMETA of each name, of the first `seen` entries: a hash table, made and brought up to date when a
+ * file is asked for. */
+typedef struct roast_file_index {
+    uint32_t *slots; /* references; 0: an empty one */
+    uint32_t slot_count, count, seen;
+} roast_file_index;
+
 struct roast_chunklog {
     roast_intern entries;
     roast_buffer rows;
@@ -87,6 +103,7 @@ struct roast_chunklog {
     roast_identity *identities;
     uint64_t identity_slots, identity_count, identified;
     size_t identified_len;
+    roast_file_index files;
 };
 
 /* ---- texts ---- */
@@ -96,13 +113,17 @@ roast_str roast_text_cut(roast_str text);
 /* Both want a text that was cut. */
 uint8_t *roast_put_text(uint8_t *at, roast_str text);
 uint8_t *roast_put_label(uint8_t *at, roast_str text); /* absent where data is NULL */
-static inline bool roast_get_text(const uint8_t **at, const uint8_t *end, roast_str *out) {
+static inline bool roast_get_long_text(const uint8_t **at, const uint8_t *end, size_t limit,
+                                       roast_str *out) {
     uint64_t len;
-    if (!roast_get_varint(at, end, &len) || len > ROAST_MAX_TEXT || len > (size_t)(end - *at))
+    if (!roast_get_varint(at, end, &len) || len > limit || len > (size_t)(end - *at))
         return false;
     *out = (roast_str){(const char *)*at, (size_t)len};
     *at += len;
     return true;
+}
+static inline bool roast_get_text(const uint8_t **at, const uint8_t *end, roast_str *out) {
+    return roast_get_long_text(at, end, ROAST_MAX_TEXT, out);
 }
 static inline bool roast_get_label(const uint8_t **at, const uint8_t *end, roast_str *out) {
     uint64_t raw;
@@ -143,6 +164,8 @@ roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const u
                              uint32_t *ref);
 /* The reference of a text, cut to ROAST_MAX_TEXT. */
 roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref);
+/* 0 where nothing is known of the origin. */
+roast_status roast_entry_origin(roast_chunklog *log, const roast_origin *origin, uint32_t *ref);
 /* 0 where nothing is known of the file. */
 roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
                               roast_str treename, uint32_t *ref);
@@ -160,10 +183,11 @@ const uint8_t *roast_entry_check(const roast_chunklog *log, uint32_t id, const u
                                  const uint8_t *end);
 /* The text behind a valid reference to a string. */
 roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref);
-/* Adds entry `id` of `from`: map[id] is its reference in `into`, as map[0] to map[id - 1] are those
- * of the entries before it. */
+/* Adds entry `id` of `from`, with the entries that it refers to; its reference in `into`. `map` holds the
+ * references in `into` of entries that were added before, by their numbers in `from`, and 0 for the others: those
+ * that the entry refers to are put there. It may be NULL. */
 roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
-                                   uint32_t *map);
+                                   uint32_t *map, uint32_t *ref);
 /* The context, branches and layout behind valid, non-zero references. */
 roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref);
 /* The same with its references and flags alone. */
@@ -174,8 +198,14 @@ typedef struct roast_layout {
     const uint8_t *items, *end;
 } roast_layout;
 roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref);
+roast_origin roast_entry_get_origin(const roast_chunklog *log, uint32_t ref);
 void roast_entry_file_labels(const roast_chunklog *log, uint32_t ref, roast_str *name,
                              roast_str *uuid, roast_str *treename);
+
+/* ---- files (chunk_files.c) ---- */
+/* The newest FILEMETA of the name; 0 where there is none. ROAST_ENOMEM. */
+roast_status roast_filemeta_find(const roast_chunklog *log, roast_str name, uint32_t *ref);
+void roast_file_index_reset(roast_file_index *index);
 
 /* ---- rows (chunk_rows.c) ---- */
 /* Reads the row whose body is [at, end) into out; false if it is malformed. The tails are not

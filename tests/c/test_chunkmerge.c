@@ -27,7 +27,7 @@ static void assert_part(const roast_chunklog *whole, uint64_t first, const roast
             assert_ok(roast_chunklog_get(part, i, &want, &err), err);
             assert_ok(roast_chunklog_get(both[b], first + i, &got, &err), err);
             assert_true(want.have == got.have);
-            assert_true(want.seq == got.seq && want.token == got.token);
+            assert_true(want.seq == got.seq && want.token == got.token && want.run == got.run);
             assert_true(want.duration_ns == got.duration_ns);
             assert_same_str(want.file, got.file);
             assert_same_str(want.dataset, got.dataset);
@@ -288,6 +288,43 @@ static void test_slice_of_itself(void **state) {
     roast_chunklog_free(log);
 }
 
+/* A slice has what its rows refer to, and nothing else of the log: neither rows nor files make it longer. */
+static void test_slices_take_along_what_they_need(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    static const uint64_t counts[] = {1, 5, 100};
+    roast_chunklog *from = rich_log();
+    sample s;
+    char name[32];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        sample_full(&s);
+        snprintf(name, sizeof name, "file-%llu.root", (unsigned long long)i);
+        s.chunk.file = str(name);
+        s.chunk.dataset = str(name);
+        s.chunk.seq = i;
+        append(from, &s);
+        add_sample_file(from, name);
+    }
+    for (size_t c = 0; c < COUNT_OF(counts); c++) {
+        roast_chunklog *into = new_log();
+        assert_ok(roast_chunklog_merge_slice(into, from, 20, counts[c], 1, &err), err);
+        assert_int_equal(counts[c], count_files(into));
+        assert_true(roast_chunklog_packed_size(into) < (counts[c] + 1) * 1200);
+        for (uint64_t i = 0; i < counts[c]; i++) {
+            roast_chunk want, got;
+            roast_file file;
+            assert_ok(roast_chunklog_get(from, 20 + i, &want, &err), err);
+            assert_ok(roast_chunklog_get(into, i, &got, &err), err);
+            assert_same_key(&want, &got);
+            assert_same_str(want.dataset, got.dataset);
+            assert_int_equal(ROAST_OK, roast_chunklog_find_file(into, got.file, &file));
+            assert_int_equal(3, file.n_branches);
+        }
+        roast_chunklog_free(into);
+    }
+    roast_chunklog_free(from);
+}
+
 /* ---- logs that were decoded ---- */
 
 /* They lie in one block until they change; small ones and large ones. */
@@ -348,7 +385,16 @@ static void test_copy(void **state) {
 
 /* ---- when memory is short ---- */
 
-typedef enum operation { APPEND, ADD_FILE, MERGE, MERGE_UNIQUE, SLICE, SLICE_OF_ITSELF } operation;
+typedef enum operation {
+    APPEND,
+    ADD_FILE,
+    MERGE,
+    MERGE_UNIQUE,
+    SLICE,
+    WHOLE_SLICE,
+    LONG_SLICE,
+    SLICE_OF_ITSELF
+} operation;
 
 typedef struct walk {
     operation operation;
@@ -373,6 +419,11 @@ static roast_status operate(const walk *w, roast_chunklog *log) {
         return roast_chunklog_merge(log, w->from, true, NULL, &err);
     case SLICE:
         return roast_chunklog_merge_slice(log, w->from, 39, 20, -2, &err);
+    case WHOLE_SLICE:
+        return roast_chunklog_merge_slice(log, w->from, 0, roast_chunklog_count(w->from), 1, &err);
+    case LONG_SLICE:
+        return roast_chunklog_merge_slice(log, w->from, 1, roast_chunklog_count(w->from) - 1, 1,
+                                          &err);
     case SLICE_OF_ITSELF:
         return roast_chunklog_merge_slice(log, log, 0, roast_chunklog_count(log), 1, &err);
     }
@@ -400,7 +451,11 @@ static roast_status operation_body(void *context) {
 }
 
 static void walk_operation(operation what, const roast_chunklog *start) {
-    roast_chunklog *from = plain_log(7, 2, 40), *want;
+    roast_chunklog *from = plain_log(7, 2, 140), *want;
+    roast_file file;
+    add_sample_file(from, "even.root");
+    /* Now, so that what the log remembers of it is no leak of the operation. */
+    assert_int_equal(ROAST_OK, roast_chunklog_find_file(from, str("even.root"), &file));
     walk w = {.operation = what, .start = start, .from = from, .start_bytes = pack(start)};
     assert_ok(roast_chunklog_copy(start, &want, &err), err);
     assert_ok(operate(&w, want), err);
@@ -463,6 +518,77 @@ static void test_failing_copies(void **state) {
     roast_chunklog_free(log);
 }
 
+/* ---- clocks ---- */
+
+static roast_chunklog *log_of_workers(void) {
+    static const char *const workers[] = {"a", "b", NULL};
+    roast_chunklog *log = new_log();
+    for (uint64_t seq = 0; seq < 6; seq++) {
+        sample s;
+        sample_plain(&s, 1 + seq % 3, seq);
+        if (workers[seq % 3] != NULL)
+            s.chunk.worker = str(workers[seq % 3]);
+        if (seq == 4)
+            s.chunk.have &= ~ROAST_CHUNK_HAS(start_us);
+        assert_ok(roast_chunklog_append(log, &s.chunk, &err), err);
+    }
+    return log;
+}
+
+static void test_shift(void **state) {
+    (void)state;
+    static const roast_clock_shift shifts[] = {{{"a", 1}, 30000000}, {{"c", 1}, 5}};
+    static const roast_clock_shift back[] = {{{"a", 1}, INT64_MIN}, {{"b", 1}, -7}};
+    roast_chunklog *log = log_of_workers(), *once, *twice, *rich = rich_log(), *same;
+    assert_ok(roast_chunklog_shift(log, shifts, 2, &once, &err), err);
+    assert_ok(roast_chunklog_shift(once, back, 2, &twice, &err), err);
+    for (uint64_t i = 0; i < 6; i++) {
+        roast_chunk before, after, last;
+        assert_ok(roast_chunklog_get(log, i, &before, &err), err);
+        assert_ok(roast_chunklog_get(once, i, &after, &err), err);
+        assert_ok(roast_chunklog_get(twice, i, &last, &err), err);
+        int64_t expected = i % 3 == 0 ? 30000000 : 0;
+        assert_true(after.have == before.have && after.run == before.run);
+        assert_true(after.token == before.token && after.seq == before.seq);
+        if (i == 4) /* not known, and not made up */
+            assert_true(after.start_us == 0 && last.start_us == 0);
+        else
+            assert_true(after.start_us == before.start_us + expected);
+        assert_true(i % 3 != 2 || last.start_us == after.start_us);
+        assert_true(i != 1 || last.start_us == before.start_us - 7);
+        assert_same_str(before.file, after.file);
+    }
+    /* What is shifted is still the same record, and travels. */
+    packed bytes = pack(once);
+    roast_chunklog *again = unpack(bytes);
+    assert_int_equal(6, merge(again, log, true).duplicates);
+    assert_part(once, 0, again);
+    /* Nobody's clock: the same rows, with all that hangs on them. */
+    assert_ok(roast_chunklog_shift(rich, NULL, 0, &same, &err), err);
+    packed want = pack(rich);
+    assert_same_bytes(want, same);
+    free(want.data);
+    free(bytes.data);
+    roast_chunklog *const all[] = {log, once, twice, rich, same, again};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        roast_chunklog_free(all[i]);
+}
+
+static roast_status shift_body(void *log) {
+    static const roast_clock_shift shift = {{"a", 1}, 1000};
+    roast_chunklog *out = NULL;
+    roast_status status = roast_chunklog_shift(log, &shift, 1, &out, NULL);
+    roast_chunklog_free(out);
+    return status;
+}
+
+static void test_failing_shifts(void **state) {
+    (void)state;
+    roast_chunklog *log = log_of_workers();
+    assert_true(alloc_walk(shift_body, log) > 3);
+    roast_chunklog_free(log);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merge_into_empty),
@@ -474,10 +600,13 @@ int main(void) {
         cmocka_unit_test(test_order_of_merging),
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_slice_of_itself),
+        cmocka_unit_test(test_slices_take_along_what_they_need),
         cmocka_unit_test(test_decoded_logs_can_grow),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_failing_copies),
+        cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_failing_shifts),
     };
     return cmocka_run_group_tests_name("chunkmerge", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@ import uproot.source.chunk
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 from coffea.nanoevents.factory import NanoEventsFactory
+from interrupting import interrupts_are_heard  # noqa: F401
 
 from roastcoffea import MetricsCollector, channel, track_metrics, track_time
 
@@ -22,14 +23,6 @@ class Analysis(processor.ProcessorABC):
 
     def postprocess(self, accumulator):
         return accumulator
-
-
-@pytest.fixture(autouse=True)
-def interrupts_are_heard():
-    """A process in the background is started with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 class CtrlC:

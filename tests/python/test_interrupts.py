@@ -9,6 +9,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from interrupting import interrupts_are_heard  # noqa: F401
 from samples import Events
 
 from roastcoffea import BaseInstrumentationContext, _core, channel, track_bytes, track_metrics, track_time
@@ -42,14 +43,6 @@ THROWN = [(press_ctrl_c, KeyboardInterrupt), (leave, SystemExit), (cancel, Cance
 def thrown(request):
     """What is done in the middle of our work, and what the user must see of it."""
     return request.param
-
-
-@pytest.fixture(autouse=True)
-def interrupts_are_heard():
-    """A process in the background is started with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 class Armed:

@@ -16,7 +16,8 @@ __all__ = ["ClientPost"]
 class ClientPost:
     """Asks the scheduler for the numbers of its workers, and listens to the topic."""
 
-    def __init__(self, client: Any, topic: str, message_limit: int) -> None:
+    def __init__(self, client: Any, topic: str, message_limit: int, zero: float) -> None:
+        """`zero` is the moment that the steady clock of the scheduler counts from."""
         self.failed = 0
         self.failure = ""
         self._client = client
@@ -26,6 +27,8 @@ class ClientPost:
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._present: set[str] = set()
+        self._since = 0.0  # by the system's clock of the scheduler
+        self._zero = zero
         self._last = 0.0
         self._news = threading.Condition()
         self._messages: list[bytes] = []
@@ -46,7 +49,7 @@ class ClientPost:
         self.stop_sampling()
         self._series = WorkerSeries()
         self._present = set()
-        self._last = 0.0
+        self._since = 0.0
         self._stopped.clear()
         self._look()
         self._thread = threading.Thread(
@@ -55,7 +58,7 @@ class ClientPost:
         self._thread.start()
 
     def stop_sampling(self) -> WorkerSeries | None:
-        """Takes a last look and hands the series over; None where there is none."""
+        """Takes a last look and hands over the rest of the series; None where there is none."""
         thread, self._thread = self._thread, None
         if thread is None:
             return None
@@ -75,19 +78,21 @@ class ClientPost:
         try:
             if self._client.status != "running":
                 raise ConnectionError(f"the client is {self._client.status}")
-            self._take(
-                self._client.run_on_scheduler(by_value(sample), self._last, callback_timeout=5)
-            )
+            seen = self._client.run_on_scheduler(by_value(sample), self._since, callback_timeout=5)
+            with self._news:
+                self._take(seen)
         except Exception as error:
             self.failed += 1
             self.failure = f"{type(error).__name__}: {error}"
 
     def _take(self, seen: dict[str, Any]) -> None:
-        first = self._last == 0.0
-        when = max(seen["when"], self._last)
-        self._last = when
+        first = self._since == 0.0
+        when, last = self._zero + seen["when"], self._last
+        self._last, self._since = when, seen["since"]
         rows: dict[str, dict[str, Any]] = seen["rows"]
-        for moment, joined, address in [] if first else seen["changes"]:
+        for age, joined, address in [] if first else seen["changes"]:
+            # Since the last look, whatever happened to the system's clock.
+            moment = min(max(when - age, last), when)
             if joined:
                 self._join(address, moment, rows)
             else:
@@ -135,14 +140,11 @@ class ClientPost:
             self._news.wait_for(lambda: wanted <= self._rounds.get(round_id, set()), timeout)
             return sorted(wanted - self._rounds.pop(round_id, set()))
 
-    def peek(self) -> tuple[list[bytes], WorkerSeries | None]:
-        """What has arrived so far, and the series so far."""
+    def hand_over(self) -> tuple[list[bytes], int, WorkerSeries | None]:
+        """The messages that have arrived, how many there was no room for, and the piece of the series since the last
+        call."""
         with self._news:
-            return list(self._messages), self._series if self._thread is not None else None
-
-    def take_messages(self) -> tuple[list[bytes], int]:
-        """What has arrived, and how many there was no room for."""
-        with self._news:
-            taken = self._messages, self._dropped
+            messages, dropped = self._messages, self._dropped
             self._messages, self._message_bytes, self._dropped = [], 0, 0
-            return taken
+            piece, self._series = self._series, WorkerSeries()
+        return messages, dropped, piece if self._thread is not None else None

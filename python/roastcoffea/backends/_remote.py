@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "command", "finish", "finish_worker", "has_us", "install", "look", "sample"]
+__all__ = ["by_value", "command", "discard", "finish", "finish_worker", "has_us", "install", "look", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -53,26 +53,53 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
 
 
 async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    """Puts our plugin onto the scheduler, where it has this package. What `look` says, and whether
-    the workers are sampled from now on."""
-    found = {**look(dask_scheduler), "sampling": False}
+    """Puts our plugin onto the scheduler, where it has this package; one that is there already stays, as the first
+    answer may have been lost. What `look` says, every how many seconds the workers are sampled from now on, `zero`,
+    the moment that the steady clock counts from, and when this began and ended by that clock."""
+    begun = _steady()
+    found = await _put_on(order, dask_scheduler)
+    ended = _steady()
+    return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended}
+
+
+def _steady() -> float:
+    """A clock that nobody sets: the one below that of the engine."""
+    import time
+
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def _now() -> float:
+    """The clock of this process, which goes on evenly from its first moment; without this package the
+    system's."""
+    try:
+        from roastcoffea._core import now
+    except Exception:
+        from time import time as now
+    return now()
+
+
+async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
+    found = {**look(dask_scheduler), "sampling": None}
     if found["problem"] is not None:
         return found
     import contextlib
 
     from roastcoffea.backends._scheduler import SchedulerPost
 
-    try:
-        post = SchedulerPost(order["name"], order["topic"], order["client"], order["message_limit"])
-        await post.start(dask_scheduler)
-        dask_scheduler.add_plugin(post, name=post.name)
-    except Exception as error:
-        found["problem"] = f"{type(error).__name__}: {error}"
-        return found
-    if order["interval"] is not None:
-        with contextlib.suppress(Exception):  # who asks for it alone is told why it cannot be
-            post.start_sampling(order["interval"])
-            found["sampling"] = True
+    post = dask_scheduler.plugins.get(order["name"])
+    if post is None:
+        try:
+            post = SchedulerPost(order["name"], order["topic"], order["client"], order["message_limit"])
+            await post.start(dask_scheduler)
+            dask_scheduler.add_plugin(post, name=post.name)
+        except Exception as error:
+            found["problem"] = f"{type(error).__name__}: {error}"
+            return found
+        if order["interval"] is not None:
+            with contextlib.suppress(Exception):  # who asks for it alone is told why it cannot be
+                post.start_sampling(order["interval"])
+    found["sampling"] = post.interval
     return found
 
 
@@ -81,8 +108,16 @@ def command(name: str, method: str, *args: Any, dask_scheduler: Any = None) -> A
     return getattr(dask_scheduler.plugins[name], method)(*args)
 
 
+def discard(name: str, dask_scheduler: Any) -> None:
+    """Removes our plugin, if it is still there."""
+    plugin = dask_scheduler.plugins.get(name)
+    if plugin is not None:
+        plugin.remove()
+
+
 def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
-    """All workers as plain numbers, and who came and went after the moment ``since``."""
+    """All workers as plain numbers, and who came and went, for how many seconds, since ``since`` by the
+    system's clock. The moment is one of the steady clock."""
     import time
 
     rows = {}
@@ -108,16 +143,17 @@ def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
             "disk_write_bps": disk.get("write_bps"),
         }
         rows[address] = {column: value for column, value in row.items() if value is not None}
-    changes = []
+    changes, now = [], time.time()
     for when, event in dask_scheduler.get_events("all"):
         if when > since and event.get("action") in ("add-worker", "remove-worker"):
-            changes.append((when, event["action"] == "add-worker", event["worker"]))
-    return {"when": time.time(), "rows": rows, "changes": changes}
+            changes.append((now - when, event["action"] == "add-worker", event["worker"]))
+    return {"when": _steady(), "since": now, "rows": rows, "changes": changes}
 
 
 async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     """The end of a run, as far as it is ordered: asks all workers for what they hold back, then
-    reads the span, the messages, the series and the attempts, and removes our plugin."""
+    reads the span, the messages, the series and the attempts, and retires or removes our plugin. All of it can be
+    asked again until the plugin is removed."""
     plugin = dask_scheduler.plugins.get(order["name"])
     extension = dask_scheduler.extensions.get("spans")
     span = extension.spans.get(order["span"]) if extension is not None else None
@@ -128,21 +164,24 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         if order["topic"] is not None and plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])
         result.update(answers=answers, told=told)
+    result["clocks"] = _clocks(result.get("answers", {}), plugin)
     if order["span"] is not None:
         result.update(_task_counts(order, plugin, span, dask_scheduler))
     if span is not None:
         result.update(await _read_span(span, result, dask_scheduler))
-    if order["series"] and plugin is not None:
-        result["series"] = plugin.stop_sampling()
-    if order["attempts"] and plugin is not None:
-        result["attempts"] = plugin.stop_watching()
-    # Behind what may fail: taken messages are not there for a second try.
-    if order["take"] and plugin is not None:
-        result["messages"], result["dropped"] = plugin.take_messages()
-    # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
-    if order["remove"] and result.get("complete", True):
+    if plugin is not None:
+        if order["series"]:
+            plugin.stop_sampling()
+        if order["series"] or order["take"]:
+            result["parcels"] = plugin.hand_over(order["got"])
+        if order["attempts"]:
+            result["attempts"] = plugin.stop_watching()
+        # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
+        if order["end"] and result.get("complete", True):
+            plugin.retire()
+            result["retired"] = True
+    if order["remove"]:
         _remove(order, plugin, dask_scheduler)
-        result["removed"] = True
     return result
 
 
@@ -173,6 +212,21 @@ async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str
     return answers
 
 
+def _clocks(answers: dict[str, dict[str, Any]], plugin: Any) -> dict[str, tuple[float, float]]:
+    """By how many seconds the clock of each worker is behind, and how many that may be wrong by. Of those that
+    have left or are silent there is Dask's own estimate: the first one, when a worker comes, holds some seconds
+    in which a busy machine finds out what the worker has."""
+    seen = {} if plugin is None else {address: (delay, 5.0) for address, delay in plugin.delays.items()}
+    for address, answer in answers.items():
+        if "asked" in answer:
+            asked, begun, ended, answered = (
+                answer[name] for name in ("asked", "begun", "ended", "answered")
+            )
+            # As if both ways had taken the same time.
+            seen[address] = ((asked - begun + answered - ended) / 2, (answered - asked) - (ended - begun))
+    return seen
+
+
 async def _ask(
     order: dict[str, Any], span_ids: list[str] | None, address: str, scheduler: Any
 ) -> dict[str, Any]:
@@ -196,7 +250,9 @@ async def _ask(
         "kwargs": pickle.dumps(kwargs),
         "wait": True,
     }
+    asked = order["zero"] + _steady()
     answers = await scheduler.broadcast(msg=message, workers=[address], on_error="return")
+    times = {"asked": asked, "answered": order["zero"] + _steady()}
     answer = answers[address]
     if isinstance(answer, Exception):
         return {"problem": f"{type(answer).__name__}: {answer}"}
@@ -205,8 +261,8 @@ async def _ask(
     packed = answer["result"]
     unpack: Any = deserialize
     if isinstance(packed, Serialized):
-        return dict(unpack(packed.header, packed.frames))
-    return dict(packed.data if isinstance(packed, Serialize) else packed)
+        return {**unpack(packed.header, packed.frames), **times}
+    return {**(packed.data if isinstance(packed, Serialize) else packed), **times}
 
 
 def _task_counts(order: dict[str, Any], plugin: Any, span: Any, scheduler: Any) -> dict[str, Any]:
@@ -288,16 +344,22 @@ def has_us() -> bool:
     return any(name.startswith("_core.") for folder in folders or () for name in os.listdir(folder))
 
 
-async def finish_worker(
+async def finish_worker(dask_worker: Any, **order: Any) -> dict[str, Any]:
+    """Sends the records that are held back, with a mark behind them, and what was measured of a
+    span; when this began and ended by the clock of the worker."""
+    begun = _now()
+    answer = await _hand_over(dask_worker, **order)
+    return {**answer, "begun": begun, "ended": _now()}
+
+
+async def _hand_over(
+    dask_worker: Any,
     topic: str | None,
     round_id: str,
     address: str,
     until: float,
     span_ids: list[str] | None,
-    dask_worker: Any,
 ) -> dict[str, Any]:
-    """Sends the records that are held back, with a mark behind them, and what was measured of a
-    span."""
     import asyncio
     import inspect
     import sys
@@ -307,7 +369,10 @@ async def finish_worker(
 
     answer: dict[str, Any] = {"totals": {}}
     # After that moment (of the scheduler's clock) nobody listens any more.
-    if topic is not None and time.time() + dask_worker.scheduler_delay < until:
+    late = time.time() + dask_worker.scheduler_delay >= until
+    if topic is not None and late:
+        answer["problem"] = "by its clock it was asked too late"
+    elif topic is not None:
         try:
             # Where the engine was never loaded, no record was made. The channel is loaded with the
             # first record that is sent: those held back may be older.
