@@ -105,6 +105,11 @@ void cli_put_verb_help(roast_sink *out, const cli_verb *verb);
 void cli_put_man(roast_sink *out);
 
 /* ---- the terminal ---- */
+/* What the option --safe does, where there is one; and the failure of one that is given without --csv. */
+#define CLI_SAFE_TEXT                                                                              \
+    "with --csv: for spreadsheets; a text that begins with =, +, - or @ gets a ' in front, and "   \
+    "control characters are shown (\\x1b). On a terminal it is always so"
+cli_exit cli_fail_safe(void);
 /* Columns: COLUMNS, or what the terminal says, or CLI_WIDTH. */
 unsigned cli_terminal_width(int fd);
 /* Whether what is written there may be coloured: a terminal, and no NO_COLOR. */

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "output.h"
 #include "roast/export.h"
 #include "source.h"
 
-enum { JSON = 1, CSV, OPENMETRICS, TRACE, TABLE, SAMPLES, OUTPUT };
+enum { JSON = 1, CSV, OPENMETRICS, TRACE, TABLE, SAFE, SAMPLES, OUTPUT };
 
 static const cli_option options[] = {
     {JSON, '\0', "json", NULL,
@@ -21,6 +22,7 @@ static const cli_option options[] = {
      "for "
      "tasks, chunks and sections, counters for memory, CPU and throughput"},
     {TABLE, 't', "table", "TABLE", "with --csv: chunks (the default), sections, samples or reads"},
+    {SAFE, '\0', "safe", NULL, CLI_SAFE_TEXT},
     {SAMPLES, '\0', "samples", NULL,
      "with --openmetrics: also the workers over time, every value with its moment"},
     {OUTPUT, 'o', "output", "PATH",
@@ -32,7 +34,7 @@ typedef struct request {
     const char *path;
     int form;
     int table; /* -1: not told */
-    bool samples;
+    bool samples, safe;
     const char *output;
 } request;
 
@@ -67,6 +69,9 @@ static cli_exit take_argument(request *wanted, const cli_parser *parser, int id)
             return cli_fail(CLI_USAGE, "there are chunks, sections, samples and reads",
                             "there is no table \"%s\"", parser->value);
         return CLI_OK;
+    case SAFE:
+        wanted->safe = true;
+        return CLI_OK;
     case SAMPLES:
         wanted->samples = true;
         return CLI_OK;
@@ -90,6 +95,8 @@ static cli_exit check(const request *wanted) {
                         "the form was not named");
     if (wanted->table >= 0 && wanted->form != CSV)
         return cli_fail(CLI_USAGE, "say --csv as well", "--table is for --csv");
+    if (wanted->safe && wanted->form != CSV)
+        return cli_fail_safe();
     if (wanted->samples && wanted->form != OPENMETRICS)
         return cli_fail(CLI_USAGE, "say --openmetrics as well; --csv --table samples has them, too",
                         "--samples is for --openmetrics");
@@ -210,9 +217,13 @@ static roast_status put_table(source *from, roast_table table, roast_csv *csv, r
     return csv_beside(from, csv, err);
 }
 
-static roast_status write_csv(source *from, roast_table table, roast_sink *sink, roast_error *err) {
+static roast_status write_csv(source *from, const request *wanted, bool terminal, roast_sink *sink,
+                              roast_error *err) {
+    roast_table table = wanted->table < 0 ? ROAST_TABLE_chunks : (roast_table)wanted->table;
     roast_csv *csv;
     ROAST_TRY(roast_csv_new(table, sink, &csv, err));
+    if (wanted->safe || terminal)
+        roast_csv_set_safe(csv);
     roast_status status = put_table(from, table, csv, err);
     roast_csv_free(csv);
     return status;
@@ -321,11 +332,11 @@ static roast_status write_trace(source *from, roast_sink *sink, roast_error *err
 
 /* ---- where to ---- */
 
-static roast_status write_form(source *from, const request *wanted, roast_sink *sink,
+static roast_status write_form(source *from, const request *wanted, bool terminal, roast_sink *sink,
                                roast_error *err) {
     roast_metrics *metrics;
     if (wanted->form == CSV)
-        return write_csv(from, wanted->table < 0 ? ROAST_TABLE_chunks : wanted->table, sink, err);
+        return write_csv(from, wanted, terminal, sink, err);
     if (wanted->form == TRACE)
         return write_trace(from, sink, err);
     ROAST_TRY(source_metrics(from, wanted->path, &metrics, err));
@@ -340,7 +351,7 @@ static roast_status write_file(source *from, const request *wanted, const char *
                                roast_error *err) {
     output to;
     ROAST_TRY(output_open(&to, path, err));
-    roast_status status = write_form(from, wanted, to.sink, err);
+    roast_status status = write_form(from, wanted, isatty(to.fd), to.sink, err);
     roast_status closed = output_close(&to, status == ROAST_OK, status == ROAST_OK ? err : NULL);
     return status != ROAST_OK ? status : closed;
 }
@@ -369,7 +380,7 @@ static roast_status write_tables(source *from, const request *wanted, roast_erro
 static roast_status write_out(source *from, const request *wanted, roast_sink *out,
                               roast_error *err) {
     if (wanted->output == NULL)
-        return write_form(from, wanted, out, err);
+        return write_form(from, wanted, isatty(STDOUT_FILENO), out, err);
     if (wanted->form == CSV && wanted->table < 0 && is_folder(wanted->output))
         return write_tables(from, wanted, err);
     return write_file(from, wanted, wanted->output, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "roast/grid.h"
 #include "roast/legacy.h"
 #include "roast/measurement.h"
 
@@ -102,7 +103,11 @@ static roast_status try_reading(const char *path, roast_error *err) {
 }
 
 static void tell(roast_sink *out, const char *what, const found_entry *entry, const char *target) {
-    roast_sink_printf(out, "%s %s -> %s\n", what, entry->path, target);
+    roast_sink_printf(out, "%s ", what);
+    roast_text_put_clean(out, roast_str_of(entry->path));
+    roast_sink_puts(out, " -> ");
+    roast_text_put_clean(out, roast_str_of(target));
+    roast_sink_puts(out, "\n");
 }
 
 static outcome import_one(roast_sink *out, const request *wanted, const found_entry *entry,
@@ -135,9 +140,13 @@ static outcome import_one(roast_sink *out, const request *wanted, const found_en
 static void show_progress(size_t done, size_t count, const char *name) {
     enum { SHOWN = 48 };
     size_t len = strlen(name);
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\x1b[K%zu of %zu  %s", done + 1, count,
-                len <= SHOWN ? name : name + len - SHOWN);
+    roast_sink *out;
+    if (!isatty(STDERR_FILENO) || roast_sink_new_fd(STDERR_FILENO, &out, NULL) != ROAST_OK)
+        return;
+    roast_sink_printf(out, "\r\x1b[K%zu of %zu  ", done + 1, count);
+    roast_text_put_clean(out, roast_str_of(len <= SHOWN ? name : name + len - SHOWN));
+    roast_sink_finish(out, NULL);
+    roast_sink_free(out);
 }
 
 static void clear_progress(void) {

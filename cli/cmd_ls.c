@@ -5,7 +5,7 @@
 
 enum { MAX_FILTERS = 32, DEFAULT_DEPTH = 16 };
 
-enum { SORT = 1, REVERSE, FILTER, DEPTH, LIMIT, JSON, CSV };
+enum { SORT = 1, REVERSE, FILTER, DEPTH, LIMIT, JSON, CSV, SAFE };
 
 static const cli_option options[] = {
     {SORT, 's', "sort", "KEY",
@@ -19,12 +19,13 @@ static const cli_option options[] = {
     {LIMIT, 'n', "limit", "N", "only the first N"},
     {JSON, '\0', "json", NULL, "as JSON, with the keys that \"roast explain\" knows"},
     {CSV, '\0', "csv", NULL, "as comma-separated values, with the same keys"},
+    {SAFE, '\0', "safe", NULL, CLI_SAFE_TEXT},
     {0},
 };
 
 typedef struct request {
     int sort;
-    bool reverse, json, csv;
+    bool reverse, json, csv, safe;
     int64_t depth, limit;
     ls_filter filters[MAX_FILTERS];
     size_t n_filters;
@@ -62,6 +63,9 @@ static cli_exit take_option(request *wanted, const cli_parser *parser, int id) {
     case CSV:
         wanted->csv = true;
         return CLI_OK;
+    case SAFE:
+        wanted->safe = true;
+        return CLI_OK;
     default:
         return CLI_USAGE; /* it was told */
     }
@@ -79,6 +83,8 @@ static cli_exit take_options(request *wanted, int n_args, char **args) {
     }
     if (wanted->json && wanted->csv)
         return cli_fail(CLI_USAGE, NULL, "either --json or --csv");
+    if (wanted->safe && !wanted->csv)
+        return cli_fail_safe();
     return CLI_OK;
 }
 
@@ -131,7 +137,7 @@ static roast_status show(roast_sink *out, const found_list *list, const request 
     if (wanted->json)
         ls_put_json(out, list);
     else if (wanted->csv)
-        ls_put_csv(out, list);
+        ls_put_csv(out, list, wanted->safe || isatty(STDOUT_FILENO));
     else
         return ls_put_table(out, list, cli_terminal_color(STDOUT_FILENO),
                             cli_terminal_width(STDOUT_FILENO), err);

@@ -11,11 +11,12 @@
 #include "roast/sql.h"
 #include "source.h"
 
-enum { CSV = 1, JSON, NO_HEADER, TIMEOUT };
+enum { CSV = 1, JSON, SAFE, NO_HEADER, TIMEOUT };
 
 static const cli_option options[] = {
     {CSV, '\0', "csv", NULL, "the answer as CSV"},
     {JSON, '\0', "json", NULL, "the answer as JSON: a list of objects"},
+    {SAFE, '\0', "safe", NULL, CLI_SAFE_TEXT},
     {NO_HEADER, '\0', "no-header", NULL, "without the names of the columns (not with --json)"},
     {TIMEOUT, '\0', "timeout", "SECONDS", "give up when the answer takes longer"},
     {0},
@@ -24,7 +25,7 @@ static const cli_option options[] = {
 typedef struct request {
     const char *path, *query;
     int form; /* 0: a table for people */
-    bool no_header;
+    bool no_header, safe;
     double timeout; /* 0: none */
 } request;
 
@@ -38,6 +39,9 @@ static cli_exit take_argument(request *wanted, const cli_parser *parser, int id)
             return cli_fail(CLI_USAGE, "ask once for each of them",
                             "--csv and --json do not go together");
         wanted->form = id;
+        return CLI_OK;
+    case SAFE:
+        wanted->safe = true;
         return CLI_OK;
     case NO_HEADER:
         wanted->no_header = true;
@@ -67,7 +71,7 @@ static cli_exit take_arguments(request *wanted, int n_args, char **args) {
     if (wanted->path == NULL)
         return cli_fail(CLI_USAGE, "\"roast ls\" lists the measurements below a folder",
                         "no measurement was named");
-    return CLI_OK;
+    return wanted->safe && wanted->form != CSV ? cli_fail_safe() : CLI_OK;
 }
 
 /* ---- the table of metrics ---- */
@@ -154,7 +158,7 @@ static void csv_cell(roast_csv_row *row, const roast_sql_cell *cell) {
 
 static roast_status put_csv(roast_sql *sql, const request *wanted, roast_sink *out,
                             roast_error *err) {
-    roast_csv_row row = {.sink = out};
+    roast_csv_row row = {.sink = out, .safe = wanted->safe || isatty(STDOUT_FILENO)};
     uint32_t columns = roast_sql_column_count(sql);
     for (uint32_t i = 0; i < columns && !wanted->no_header; i++)
         roast_csv_put_text(&row, roast_str_of(roast_sql_column(sql, i)));

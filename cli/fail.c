@@ -1,28 +1,44 @@
 #include "cli.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "roast/grid.h"
 #include "roast/text.h"
 
-static void put_next(const char *next) {
-    if (next != NULL)
-        fprintf(stderr, "       %s\n", next);
+/* Names of files and what a damaged measurement holds may stand in a message: nothing of them gets to the terminal
+ * as it is. */
+static void put_line(const char *before, const char *text) {
+    roast_sink *out;
+    if (roast_sink_new_fd(STDERR_FILENO, &out, NULL) != ROAST_OK)
+        return;
+    roast_sink_puts(out, before);
+    roast_text_put_clean(out, roast_str_of(text));
+    roast_sink_puts(out, "\n");
+    roast_sink_finish(out, NULL);
+    roast_sink_free(out);
 }
 
 cli_exit cli_fail(cli_exit code, const char *next, const char *format, ...) {
+    char text[2 * PATH_MAX];
     va_list args;
     va_start(args, format);
-    fputs("roast: ", stderr);
-    vfprintf(stderr, format, args);
-    fputs("\n", stderr);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    put_next(next);
+    cli_note(text);
+    if (next != NULL)
+        put_line("       ", next);
     return code;
 }
 
+cli_exit cli_fail_safe(void) {
+    return cli_fail(CLI_USAGE, "say --csv as well", "--safe is for --csv");
+}
+
 void cli_note(const char *text) {
-    fprintf(stderr, "roast: %s\n", text);
+    put_line("roast: ", text);
 }
 
 static cli_exit code_of(roast_status status) {

@@ -40,6 +40,7 @@ void ls_sort(found_list *list, int key, bool reverse);
 roast_status ls_put_table(roast_sink *out, const found_list *list, bool color, unsigned width,
                           roast_error *err);
 void ls_put_json(roast_sink *out, const found_list *list);
-void ls_put_csv(roast_sink *out, const found_list *list);
+/* `safe`: for spreadsheets and terminals. */
+void ls_put_csv(roast_sink *out, const found_list *list, bool safe);
 
 #endif

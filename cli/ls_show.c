@@ -196,9 +196,9 @@ static void put_csv_entry(roast_csv_row *row, const found_entry *entry) {
     roast_csv_end_row(row);
 }
 
-void ls_put_csv(roast_sink *out, const found_list *list) {
+void ls_put_csv(roast_sink *out, const found_list *list, bool safe) {
     static const char *const first[] = {"path", "name", "state", "when"};
-    roast_csv_row row = {.sink = out};
+    roast_csv_row row = {.sink = out, .safe = safe};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         roast_csv_put_text(&row, roast_str_of(first[i]));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)

@@ -73,18 +73,6 @@ static int integer(PyObject *value, const char *what, int64_t *out) {
     return ext_real(value, what, &number) != 0 ? -1 : whole(number, 1, what, out);
 }
 
-static int text_of(PyObject *object, const char *what, roast_str *out) {
-    Py_ssize_t len;
-    if (!PyUnicode_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s: a str is expected, not %s", what,
-                     Py_TYPE(object)->tp_name);
-        return -1;
-    }
-    out->data = PyUnicode_AsUTF8AndSize(object, &len);
-    out->len = (size_t)len;
-    return out->data != NULL ? 0 : -1;
-}
-
 static int raised(roast_status status, const roast_error *err) {
     if (status == ROAST_OK)
         return 0;
@@ -166,9 +154,9 @@ static int add_columns(roast_run *run, PyObject *report) {
     for (Py_ssize_t i = 0; list != NULL && result == 0 && i < PyList_GET_SIZE(list); i++) {
         roast_str column;
         roast_error err;
-        result = text_of(PyList_GET_ITEM(list, i), "columns", &column);
-        if (result == 0)
-            result = raised(roast_run_add_column(run, column, &err), &err);
+        PyObject *held = ext_text_of(PyList_GET_ITEM(list, i), "columns", &column);
+        result = held != NULL ? raised(roast_run_add_column(run, column, &err), &err) : -1;
+        Py_XDECREF(held);
     }
     Py_DECREF(columns);
     Py_XDECREF(list);
@@ -284,8 +272,10 @@ static int part_at(PyObject *key, Py_ssize_t from_end, PyObject **held, roast_st
     PyObject *item = PyTuple_GET_ITEM(key, size - from_end);
     if (item == Py_None)
         return 0;
-    *held = PyObject_Str(item);
-    return *held != NULL ? text_of(*held, "a span's key", out) : -1;
+    PyObject *text = PyObject_Str(item);
+    *held = text != NULL ? ext_utf8(text, out) : NULL;
+    Py_XDECREF(text);
+    return *held != NULL ? 0 : -1;
 }
 
 static int read_tuple(PyObject *key, PyObject *held[SPAN_PARTS], roast_span_value *out) {
@@ -310,10 +300,24 @@ static int read_span(PyObject *key, PyObject *held[SPAN_PARTS], roast_span_value
     out->context = roast_str_of("worker");
     if (PyTuple_Check(key))
         return read_tuple(key, held, out);
-    if (text_of(key, "a span's key", &out->activity) != 0)
+    held[ACTIVITY] = ext_text_of(key, "a span's key", &out->activity);
+    if (held[ACTIVITY] == NULL)
         return -1;
     out->unit = roast_str_of(unit_of(out->activity));
     return 0;
+}
+
+/* A sum of Dask's that is no number any more costs this figure, not the run. */
+static int note_span(roast_run *run, PyObject *key, PyObject *value) {
+    roast_str note;
+    roast_error err;
+    PyObject *text =
+        PyUnicode_FromFormat("the figure %.200R of a span was left out: it is %.50S", key, value);
+    PyObject *held = text != NULL ? ext_utf8(text, &note) : NULL;
+    int result = held != NULL ? raised(roast_run_add_note(run, note, &err), &err) : -1;
+    Py_XDECREF(text);
+    Py_XDECREF(held);
+    return result;
 }
 
 static int add_span(roast_run *run, PyObject *key, PyObject *value) {
@@ -328,6 +332,8 @@ static int add_span(roast_run *run, PyObject *key, PyObject *value) {
             PyErr_Format(PyExc_TypeError, "spans: the value of %R is no number but %s", key,
                          Py_TYPE(value)->tp_name);
             result = -1;
+        } else if (!isfinite(span.value)) {
+            result = note_span(run, key, value);
         } else if (roast_run_add_span(run, &span, &err) != ROAST_OK) {
             if (err.status == ROAST_EINVAL)
                 PyErr_Format(PyExc_ValueError, "spans: %R: %s", key, err.message);
@@ -358,9 +364,12 @@ static int set_processor(roast_run *run, PyObject *processor) {
     roast_error err;
     if (ext_is_none(processor))
         return 0;
-    if (text_of(processor, "processor_name", &name) != 0)
+    PyObject *held = ext_text_of(processor, "processor_name", &name);
+    if (held == NULL)
         return -1;
-    return name.len > 0 ? raised(roast_run_set_processor(run, name, &err), &err) : 0;
+    int result = name.len > 0 ? raised(roast_run_set_processor(run, name, &err), &err) : 0;
+    Py_DECREF(held);
+    return result;
 }
 
 int run_input_set_spans(run_input *input, PyObject *spans, PyObject *processor) {
@@ -458,13 +467,14 @@ static int add_section(roast_chunklog *log, PyObject *entry) {
     roast_str text;
     if (ext_check_mapping(entry, "section_metrics") != 0 || section_name(entry, &name) != 0)
         return -1;
-    int count =
-        text_of(name, "section_name", &text) == 0 ? read_measures(entry, text, sections) : -1;
+    PyObject *held = ext_text_of(name, "section_name", &text);
+    int count = held != NULL ? read_measures(entry, text, sections) : -1;
     int result = -1;
     if (count > 0) {
         roast_chunk chunk = {.sections = sections, .n_sections = (uint32_t)count};
         result = raised(roast_chunklog_append(log, &chunk, &err), &err);
     }
+    Py_XDECREF(held);
     Py_DECREF(name);
     return result;
 }

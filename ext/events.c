@@ -5,7 +5,9 @@
 #include "file_sizes.h"
 #include "quiet.h"
 #include "reads.h"
+#include "values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void ext_holder_release(ext_holder *holder) {
@@ -29,11 +31,10 @@ static bool hold(ext_holder *holder, PyObject *object) {
 
 roast_str ext_hold_text(ext_holder *holder, PyObject *object) {
     roast_str text;
-    if (!ext_quiet_text(object, &text)) {
-        Py_XDECREF(object);
-        return (roast_str){NULL, 0};
-    }
-    return hold(holder, object) ? text : (roast_str){NULL, 0};
+    PyObject *held = object != NULL && PyUnicode_Check(object) ? ext_utf8(object, &text) : NULL;
+    Py_XDECREF(object);
+    PyErr_Clear();
+    return held != NULL && hold(holder, held) ? text : (roast_str){NULL, 0};
 }
 
 #define SET_FIELD(chunk, field, object)                                                            \
@@ -139,6 +140,15 @@ static Py_ssize_t accessed_so_far(ext_state *state, PyObject *factory) {
 
 /* ---- the task ---- */
 
+/* Whether the system's clock was set since the last chunk of this process: then Dask's start of the task may be
+ * on another clock than ours. */
+static bool clock_was_set(roast_utc now) {
+    static int64_t ahead_ns; /* of our own clock, which nobody sets; under the GIL */
+    int64_t before = ahead_ns;
+    ahead_ns = now.ns - roast_utc_now().ns;
+    return llabs(ahead_ns - before) > 100000000;
+}
+
 static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast_chunk *out) {
     /* Only if Dask's worker is loaded anyway. */
     PyObject *module = PyImport_GetModule(state->str_distributed_worker);
@@ -149,7 +159,7 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
         if (seconds == -1.0 && PyErr_Occurred())
             PyErr_Clear();
         double waited = (double)now.ns - seconds * 1e9;
-        if (seconds > 0 && waited >= 0 && waited < 9e18) {
+        if (!clock_was_set(now) && seconds > 0 && waited >= 0 && waited < 9e18) {
             /* Dask's clock tells microseconds. */
             out->before_process_ns = ((int64_t)waited + 500) / 1000 * 1000;
             out->have |= ROAST_CHUNK_HAS(before_process_ns);

@@ -28,7 +28,8 @@ static PyObject *raise_store(const roast_error *err) {
 /* All that a save needs; the buffers and the path are held until it is reset. */
 typedef struct save_input {
     const roast_run *run;
-    PyObject *path; /* bytes */
+    roast_run *noted; /* a view of the run with more notes, or NULL */
+    PyObject *path;   /* bytes */
     Py_buffer config, extras;
     roast_measurement *measurement;
     roast_store_blob_in blobs[8]; /* those of the measurement, and ours */
@@ -37,6 +38,7 @@ typedef struct save_input {
 
 static void reset_save(save_input *save) {
     roast_measurement_free(save->measurement);
+    roast_run_free(save->noted);
     if (save->config.obj != NULL)
         PyBuffer_Release(&save->config);
     if (save->extras.obj != NULL)
@@ -54,6 +56,29 @@ static int take_run(PyObject *module, PyObject *object, save_input *save) {
         return 0;
     PyErr_Format(PyExc_TypeError, "a Run is expected, not %s", Py_TYPE(object)->tp_name);
     return -1;
+}
+
+/* Notes that the run itself has not. */
+static int take_notes(PyObject *notes, save_input *save) {
+    roast_error err;
+    PyObject *list = notes != NULL && notes != Py_None ? PySequence_List(notes) : PyList_New(0);
+    int result = list != NULL ? 0 : -1;
+    if (result == 0 && PyList_GET_SIZE(list) > 0) {
+        if (roast_run_new_view(save->run, &save->noted, &err) == ROAST_OK)
+            result = ext_add_notes(save->noted, list);
+        else
+            result = (ext_raise(&err), -1);
+        save->run = save->noted;
+    }
+    Py_XDECREF(list);
+    return result;
+}
+
+/* All that stands beside the run. */
+static int take_beside(PyObject *config, PyObject *extras, PyObject *notes, save_input *save) {
+    return take_buffer(config, &save->config) != 0 || take_buffer(extras, &save->extras) != 0
+               ? -1
+               : take_notes(notes, save);
 }
 
 /* Without the GIL: a Run does not change. */
@@ -77,18 +102,17 @@ static roast_status make_files(save_input *save, roast_error *err) {
 }
 
 PyObject *ext_save_measurement(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"run", "path", "overwrite", "config", "extras", NULL};
+    static char *keywords[] = {"run", "path", "overwrite", "config", "extras", "notes", NULL};
     save_input save = {.run = NULL};
-    PyObject *run, *config = NULL, *extras = NULL;
+    PyObject *run, *config = NULL, *extras = NULL, *notes = NULL;
     int overwrite = 1;
     roast_error err;
     roast_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO&|$pOO:save_measurement", keywords, &run,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO&|$pOOO:save_measurement", keywords, &run,
                                      PyUnicode_FSConverter, &save.path, &overwrite, &config,
-                                     &extras))
+                                     &extras, &notes))
         return NULL;
-    if (take_run(module, run, &save) != 0 || take_buffer(config, &save.config) != 0 ||
-        take_buffer(extras, &save.extras) != 0) {
+    if (take_run(module, run, &save) != 0 || take_beside(config, extras, notes, &save) != 0) {
         reset_save(&save);
         return NULL;
     }
@@ -303,17 +327,17 @@ static PyObject *live_append(PyObject *op, PyObject *object) {
 }
 
 static PyObject *live_finish(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"run", "config", "extras", NULL};
+    static char *keywords[] = {"run", "config", "extras", "notes", NULL};
     save_input save = {.run = NULL};
-    PyObject *run, *config = NULL, *extras = NULL;
+    PyObject *run, *config = NULL, *extras = NULL, *notes = NULL;
     roast_error err;
     roast_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:finish", keywords, &run, &config,
-                                     &extras) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOO:finish", keywords, &run, &config,
+                                     &extras, &notes) ||
         take_run(PyType_GetModule(Py_TYPE(op)), run, &save) != 0)
         return NULL;
     roast_store_live *live = NULL;
-    if (take_buffer(config, &save.config) == 0 && take_buffer(extras, &save.extras) == 0)
+    if (take_beside(config, extras, notes, &save) == 0)
         live = take_live(op);
     if (live == NULL) {
         reset_save(&save);
@@ -341,7 +365,8 @@ static PyMethodDef live_methods[] = {
     {"append", live_append, METH_O,
      "append($self, run, /)\n--\n\nAdds what a Run holds to what is there already."},
     {"finish", (PyCFunction)(void (*)(void))live_finish, METH_VARARGS | METH_KEYWORDS,
-     "finish($self, run, *, config=None, extras=None)\n--\n\nPuts the whole run in its place."},
+     "finish($self, run, *, config=None, extras=None, notes=None)\n--\n\nPuts the whole run in its "
+     "place."},
     {"abandon", live_abandon, METH_NOARGS, "abandon($self)\n--\n\nRemoves it."},
     {NULL, NULL, 0, NULL},
 };

@@ -2,6 +2,7 @@
 #include "budget.h"
 #include "catalogue.h"
 #include "chunk_log.h"
+#include "clocks.h"
 #include "compute.h"
 #include "errors.h"
 #include "format.h"
@@ -49,7 +50,7 @@ static PyMethodDef module_methods[] = {
      "(Run, metrics, config, (t0, t1)) of a measurement of roastcoffea 0.1.x; metrics as it had "
      "them."},
     {"save_measurement", WITH_KEYWORDS(ext_save_measurement),
-     "save_measurement(run, path, *, overwrite=True, config=None, extras=None)\n--\n\n"
+     "save_measurement(run, path, *, overwrite=True, config=None, extras=None, notes=None)\n--\n\n"
      "Writes a run to a directory, all of it or nothing."},
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
@@ -65,7 +66,20 @@ static PyMethodDef module_methods[] = {
      "replayed "
      "chunks."},
     {"split_replayed", ext_split_replayed, METH_VARARGS,
-     "split_replayed(chunks, t, /)\n--\n\n(chunks that ended at t or later, the others)"},
+     "split_replayed(chunks, topics, /)\n--\n\n"
+     "(chunks that were made for the runs of these topics, or for none; those of other runs)"},
+    {"now", ext_now, METH_NOARGS,
+     "now()\n--\n\nSeconds since 1970 on the clock of this process, which nobody sets."},
+    {"hold_clock", ext_hold_clock, METH_NOARGS,
+     "hold_clock()\n--\n\n"
+     "Takes the time from the system's clock, unless somebody holds the clock already; it goes on "
+     "from there, whatever happens to the system's, until it is released."},
+    {"release_clock", ext_release_clock, METH_NOARGS,
+     "release_clock()\n--\n\nThe opposite of hold_clock()."},
+    {"shift_clocks", ext_shift_clocks, METH_VARARGS,
+     "shift_clocks(chunks, offsets, /)\n--\n\n"
+     "The chunks, with those of a worker as many seconds later as its clock is behind: {worker: "
+     "seconds}."},
     {"flush_outbox", ext_outbox_flush, METH_VARARGS,
      "flush_outbox(topic=None, /)\n--\n\nSends the chunks that are held back, of one topic or of "
      "all."},
@@ -174,15 +188,9 @@ static int import_helpers(ext_state *state) {
         host[0] = '\0';
     state->host = PyBytes_FromString(host);
     state->mutable_mapping = imported("collections.abc", "MutableMapping");
-    state->json_dumps = imported("json", "dumps");
     state->json_loads = imported("json", "loads");
-    state->pickle_dumps = imported("pickle", "dumps");
-    state->pickle_loads = imported("pickle", "loads");
-    return state->host != NULL && state->mutable_mapping != NULL && state->json_dumps != NULL &&
-                   state->json_loads != NULL && state->pickle_dumps != NULL &&
-                   state->pickle_loads != NULL
-               ? 0
-               : -1;
+    return state->host != NULL && state->mutable_mapping != NULL && state->json_loads != NULL ? 0
+                                                                                              : -1;
 }
 
 /* isinstance(chunk, collections.abc.MutableMapping) holds. */
@@ -213,10 +221,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     EXT_TYPES(X)
 #undef X
     Py_VISIT(state->mutable_mapping);
-    Py_VISIT(state->json_dumps);
     Py_VISIT(state->json_loads);
-    Py_VISIT(state->pickle_dumps);
-    Py_VISIT(state->pickle_loads);
+    Py_VISIT(state->dump_value);
+    Py_VISIT(state->load_value);
     return 0;
 }
 
@@ -229,10 +236,9 @@ static int module_clear(PyObject *module) {
     EXT_TYPES(X)
 #undef X
     Py_CLEAR(state->mutable_mapping);
-    Py_CLEAR(state->json_dumps);
     Py_CLEAR(state->json_loads);
-    Py_CLEAR(state->pickle_dumps);
-    Py_CLEAR(state->pickle_loads);
+    Py_CLEAR(state->dump_value);
+    Py_CLEAR(state->load_value);
     Py_CLEAR(state->host);
     return 0;
 }

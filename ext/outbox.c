@@ -58,10 +58,9 @@ static int deliver(outbox *box) {
     return result;
 }
 
-/* A process of a pool ends without a word: what goes to a file goes at once. */
-static bool is_file(PyObject *topic) {
-    PyObject *prefix = PyUnicode_FromString("file:");
-    int yes = prefix != NULL ? PyUnicode_Tailmatch(topic, prefix, 0, 5, -1) : 0;
+static bool is_of_kind(PyObject *topic, const char *kind) {
+    PyObject *prefix = PyUnicode_FromString(kind);
+    int yes = prefix != NULL ? PyUnicode_Tailmatch(topic, prefix, 0, PY_SSIZE_T_MAX, -1) : 0;
     PyErr_Clear();
     Py_XDECREF(prefix);
     return yes == 1;
@@ -109,14 +108,34 @@ static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_o
     return begins ? call_later(topic) : 0;
 }
 
-void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, bool raised) {
+/* A str; NULL, without an exception, where the processor has none. */
+static PyObject *topic_of(ext_state *state, PyObject *processor) {
     PyObject *topic = NULL;
     if (ext_optional_attr(processor, state->str_topic, &topic) < 0)
         PyErr_Clear();
-    if (topic != NULL && PyUnicode_Check(topic) &&
-        put(state, topic, chunk_log, raised || is_file(topic)) != 0)
+    if (topic != NULL && !PyUnicode_Check(topic))
+        Py_CLEAR(topic);
+    return topic;
+}
+
+void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, bool raised) {
+    PyObject *topic = topic_of(state, processor);
+    /* "run:" only says which run it is: nothing can be sent. A process of a pool ends without a word: what
+     * goes to a file goes at once. */
+    if (topic != NULL && !is_of_kind(topic, "run:") &&
+        put(state, topic, chunk_log, raised || is_of_kind(topic, "file:")) != 0)
         ext_count_fault("a chunk could not be sent beside the output", NULL);
     Py_XDECREF(topic);
+}
+
+uint64_t ext_outbox_run(ext_state *state, PyObject *processor) {
+    PyObject *topic = topic_of(state, processor);
+    Py_ssize_t len = 0;
+    const char *text = topic != NULL ? PyUnicode_AsUTF8AndSize(topic, &len) : NULL;
+    uint64_t run = text != NULL ? roast_run_token((roast_str){text, (size_t)len}) : 0;
+    PyErr_Clear();
+    Py_XDECREF(topic);
+    return run;
 }
 
 PyObject *ext_outbox_flush(PyObject *module, PyObject *args) {

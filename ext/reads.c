@@ -19,12 +19,11 @@ typedef struct reader_object {
     PyObject *log;
     PyObject *preloaded;
     bool open;
-    unsigned running;     /* calls that are under way */
-    unsigned long runner; /* the thread of the first of them */
-    unsigned long owner;  /* the thread of process() */
-    bool owner_reads;     /* a call of the owner is under way */
-    int64_t cpu_ns;       /* of the owner in reads; -1: not known */
-    uint64_t overlaps;    /* calls that began while another one was under way */
+    unsigned long *threads; /* that are in a call */
+    size_t n_threads, threads_capacity;
+    unsigned long owner; /* the thread of process() */
+    int64_t cpu_ns;      /* of the owner in reads; -1: not known */
+    uint64_t overlaps;   /* calls that began while another one was under way */
     roast_read *reads;
     PyObject **names; /* of the reads, owned */
     uint32_t *slots;  /* index + 1 by name, at most half full */
@@ -161,21 +160,50 @@ static int64_t array_bytes(ext_state *state, PyObject *array) {
     return bytes >= 0 ? bytes : attr_bytes(state, array);
 }
 
+/* ---- the threads that are in a call ---- */
+
+/* Where a thread is in the list; n_threads: nowhere. */
+static size_t place_of(const reader_object *self, unsigned long thread) {
+    size_t at = 0;
+    while (at < self->n_threads && self->threads[at] != thread)
+        at++;
+    return at;
+}
+
+static bool enter(reader_object *self, unsigned long thread) {
+    if (self->n_threads == self->threads_capacity) {
+        size_t capacity = self->threads_capacity == 0 ? 4 : self->threads_capacity * 2;
+        unsigned long *threads = roast_realloc(self->threads, capacity * sizeof *threads);
+        if (threads == NULL)
+            return false;
+        self->threads = threads;
+        self->threads_capacity = capacity;
+    }
+    self->threads[self->n_threads++] = thread;
+    return true;
+}
+
+static void leave(reader_object *self, unsigned long thread) {
+    size_t at = place_of(self, thread);
+    if (at < self->n_threads)
+        self->threads[at] = self->threads[--self->n_threads];
+}
+
 /* ---- the call ---- */
 
 typedef struct column_call {
+    unsigned long thread;
     PyObject *name;
     bool preloaded; /* it was read before process() */
     bool alone;
     uint64_t overlaps;
     int64_t bytes;
     roast_mono start;
-    bool timed;        /* the first of the owner: the CPU time of a chunk is that of one thread */
+    bool timed;        /* of the owner: the CPU time of a chunk is that of one thread */
     int64_t cpu_start; /* -1: not known */
 } column_call;
 
-static void begin_call(reader_object *self, PyObject *handle, unsigned long thread,
-                       column_call *call) {
+static void begin_call(reader_object *self, PyObject *handle, column_call *call) {
     PyObject *own = own_name(self->state, handle);
     call->name = column_name(self, own);
     if (own != NULL && self->preloaded != NULL) {
@@ -183,25 +211,19 @@ static void begin_call(reader_object *self, PyObject *handle, unsigned long thre
         PyErr_Clear();
     }
     Py_XDECREF(own);
-    call->alone = self->running == 0;
-    if (call->alone)
-        self->runner = thread;
-    else
+    call->alone = self->n_threads == 1;
+    if (!call->alone)
         self->overlaps++;
     call->overlaps = self->overlaps;
-    self->running++;
     call->bytes = requested_bytes(self);
-    call->timed = thread == self->owner && !self->owner_reads;
+    call->timed = call->thread == self->owner;
     call->start = roast_mono_now();
-    if (call->timed) {
-        self->owner_reads = true;
+    if (call->timed)
         call->cpu_start = roast_thread_cpu_now();
-    }
 }
 
 static void end_timing(reader_object *self, const column_call *call) {
     int64_t now = roast_thread_cpu_now();
-    self->owner_reads = false;
     add_known(&self->cpu_ns, call->cpu_start >= 0 && now >= 0 ? now - call->cpu_start : -1);
 }
 
@@ -209,7 +231,7 @@ static void end_call(reader_object *self, PyObject *result, column_call *call) {
     if (call->timed)
         end_timing(self, call);
     int64_t took = roast_mono_since(call->start, roast_mono_now());
-    self->running--;
+    leave(self, call->thread);
     PyObject *exception = result == NULL ? ext_take_exception() : NULL;
     roast_read *read = NULL;
     if (self->open && call->name != NULL) {
@@ -241,11 +263,15 @@ static PyObject *reader_vectorcall(PyObject *op, PyObject *const *args, size_t n
     unsigned long thread = PyThread_get_thread_ident();
     /* None: the file has no such column. A method that calls itself is one read. */
     if (!self->open || handle == Py_None || handle == NULL ||
-        (self->running > 0 && self->runner == thread))
+        place_of(self, thread) < self->n_threads)
         return PyObject_Vectorcall(self->real, args, nargsf, kwnames);
-    column_call call = {0};
+    if (!enter(self, thread)) {
+        ext_count_fault("a read could not be noted", NULL);
+        return PyObject_Vectorcall(self->real, args, nargsf, kwnames);
+    }
+    column_call call = {.thread = thread};
     Py_INCREF(op);
-    begin_call(self, handle, thread, &call);
+    begin_call(self, handle, &call);
     PyObject *result = PyObject_Vectorcall(self->real, args, nargsf, kwnames);
     end_call(self, result, &call);
     Py_DECREF(op);
@@ -368,6 +394,7 @@ static void reader_dealloc(PyObject *op) {
     roast_free(self->names);
     roast_free(self->reads);
     roast_free(self->slots);
+    roast_free(self->threads);
     PyObject_GC_Del(op);
     Py_DECREF(type);
 }

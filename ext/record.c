@@ -57,7 +57,7 @@ static PyObject *custom_of(ext_state *state, record_object *record, const roast_
     }
     roast_chunk_customs(record->core->log, chunk, &cursor);
     while (roast_chunk_next_custom(&cursor, &custom))
-        if (custom.scope == ROAST_SCOPE_CHUNK &&
+        if (custom.scope == ROAST_SCOPE_CHUNK && custom.kind != ROAST_CUSTOM_LEFT_OUT &&
             roast_str_equal(custom.key, (roast_str){text, (size_t)len}))
             return ext_custom_value(state, &custom);
     return NULL;

@@ -33,19 +33,13 @@ static int get_real(PyObject *value, double *out) {
 
 /* Takes the reference; the text stays valid as long as the parse. */
 static int keep_text(parse *p, PyObject *object, roast_str *out) {
-    Py_ssize_t len = 0;
-    const char *text = NULL;
     if (object != NULL && !PyUnicode_Check(object))
         Py_SETREF(object, PyObject_Str(object));
-    if (object != NULL)
-        text = PyUnicode_AsUTF8AndSize(object, &len);
-    if (text == NULL || PyList_Append(p->keep, object) != 0) {
-        Py_XDECREF(object);
-        return -1;
-    }
-    Py_DECREF(object);
-    *out = (roast_str){text, (size_t)len};
-    return 0;
+    PyObject *held = object != NULL ? ext_utf8(object, out) : NULL;
+    int result = held != NULL ? PyList_Append(p->keep, held) : -1;
+    Py_XDECREF(object);
+    Py_XDECREF(held);
+    return result;
 }
 
 static int put_real(parse *p, PyObject *value, int64_t *field, uint64_t bit, double per) {

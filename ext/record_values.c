@@ -208,7 +208,7 @@ PyObject *ext_record_customs(ext_state *state, const roast_chunklog *log, const 
     roast_custom custom;
     roast_chunk_customs(log, chunk, &cursor);
     while (customs != NULL && roast_chunk_next_custom(&cursor, &custom)) {
-        if (custom.scope != scope)
+        if (custom.scope != scope || custom.kind == ROAST_CUSTOM_LEFT_OUT)
             continue;
         PyObject *key = ext_text_or_null(custom.key), *value = ext_custom_value(state, &custom);
         if (key == NULL || value == NULL || PyDict_SetItem(customs, key, value) != 0)

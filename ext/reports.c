@@ -106,61 +106,96 @@ PyObject *ext_sum_reports(PyObject *module, PyObject *args, PyObject *kwargs) {
 
 /* ---- what a checkpoint replayed ---- */
 
-static bool ended_before(const roast_chunk *chunk, double t) {
-    const uint64_t times = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
-    return (chunk->have & times) == times &&
-           (double)chunk->start_us / 1e6 + (double)chunk->duration_ns / 1e9 < t;
+/* The runs whose chunks are no replays. */
+typedef struct known_runs {
+    uint64_t *tokens;
+    size_t count;
+} known_runs;
+
+static int parse_runs(PyObject *topics, known_runs *out) {
+    PyObject *list = PySequence_List(topics);
+    size_t n = list != NULL ? (size_t)PyList_GET_SIZE(list) : 0;
+    out->tokens = n < SIZE_MAX / 2 / sizeof *out->tokens
+                      ? roast_alloc((n + 1) * sizeof *out->tokens)
+                      : NULL;
+    if (list != NULL && out->tokens == NULL)
+        PyErr_NoMemory();
+    for (; out->tokens != NULL && out->count < n; out->count++) {
+        Py_ssize_t len = 0;
+        const char *text =
+            PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(list, (Py_ssize_t)out->count), &len);
+        if (text == NULL)
+            break;
+        out->tokens[out->count] = roast_run_token((roast_str){text, (size_t)len});
+    }
+    Py_XDECREF(list);
+    if (!PyErr_Occurred())
+        return 0;
+    roast_free(out->tokens);
+    return -1;
+}
+
+/* A chunk that was made without a collector, or is told by hand, belongs to no run. */
+static bool is_replayed(const roast_chunk *chunk, const known_runs *runs) {
+    for (size_t i = 0; i < runs->count; i++)
+        if (chunk->run == runs->tokens[i])
+            return false;
+    return chunk->run != 0;
 }
 
 /* Runs of rows of one kind go over together. */
-static roast_status split(const roast_chunklog *log, double t, roast_chunklog *parts[2],
-                          roast_error *err) {
+static roast_status split(const roast_chunklog *log, const known_runs *runs,
+                          roast_chunklog *parts[2], roast_error *err) {
     roast_chunk_cursor cursor;
     roast_chunk chunk;
     uint64_t start = 0, at = 0;
     bool kind = false;
     roast_chunk_cursor_init(&cursor, log);
     for (; roast_chunk_cursor_next(&cursor, &chunk); at++) {
-        bool before = ended_before(&chunk, t);
-        if (at > start && before != kind) {
+        bool replayed = is_replayed(&chunk, runs);
+        if (at > start && replayed != kind) {
             ROAST_TRY(
                 roast_chunklog_merge_slice(parts[kind], log, (int64_t)start, at - start, 1, err));
             start = at;
         }
-        kind = before;
+        kind = replayed;
     }
     if (at == start)
         return ROAST_OK;
     return roast_chunklog_merge_slice(parts[kind], log, (int64_t)start, at - start, 1, err);
 }
 
-static bool any_before(const roast_chunklog *log, double t) {
+static bool any_replayed(const roast_chunklog *log, const known_runs *runs) {
     roast_chunk_cursor cursor;
     roast_chunk chunk;
     roast_chunk_cursor_init(&cursor, log);
     while (roast_chunk_cursor_next(&cursor, &chunk))
-        if (ended_before(&chunk, t))
+        if (is_replayed(&chunk, runs))
             return true;
     return false;
 }
 
 PyObject *ext_split_replayed(PyObject *module, PyObject *args) {
     ext_state *state = ext_state_of_module(module);
-    PyObject *chunks;
-    double t;
-    if (!PyArg_ParseTuple(args, "O!d:split_replayed", state->type_chunk_log, &chunks, &t))
+    PyObject *chunks, *topics;
+    known_runs runs = {NULL, 0};
+    if (!PyArg_ParseTuple(args, "O!O:split_replayed", state->type_chunk_log, &chunks, &topics) ||
+        parse_runs(topics, &runs) != 0)
         return NULL;
     roast_chunklog *owned, *parts[2] = {NULL, NULL};
     const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
     roast_error err;
-    if (log == NULL)
+    if (log == NULL) {
+        roast_free(runs.tokens);
         return NULL;
+    }
     roast_status status = roast_chunklog_new(&parts[0], &err);
     if (status == ROAST_OK)
         status = roast_chunklog_new(&parts[1], &err);
-    bool any = status == ROAST_OK && any_before(log, t);
+    bool any = status == ROAST_OK && any_replayed(log, &runs);
     if (any)
-        status = split(log, t, parts, &err);
+        status = split(log, &runs, parts, &err);
+    roast_free(runs.tokens);
     roast_chunklog_free(owned);
     if (status != ROAST_OK) {
         roast_chunklog_free(parts[0]);

@@ -6,7 +6,7 @@
 
 /* sum_reports(reports, replayed=None) */
 PyObject *ext_sum_reports(PyObject *module, PyObject *args, PyObject *kwargs);
-/* split_replayed(chunks, t) -> (chunks that ended at t or later, the others) */
+/* split_replayed(chunks, topics) -> (chunks of these runs or of none, chunks of other runs) */
 PyObject *ext_split_replayed(PyObject *module, PyObject *args);
 
 #endif

@@ -88,21 +88,18 @@ static int take_attempts(run_object *self, PyObject *attempts, PyObject *process
     return done != NULL ? 0 : -1;
 }
 
-static int text_of(PyObject *object, const char *what, roast_str *out) {
-    Py_ssize_t len = 0;
-    if (!PyUnicode_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s: a str is expected, not %s", what,
-                     Py_TYPE(object)->tp_name);
-        return -1;
-    }
-    out->data = PyUnicode_AsUTF8AndSize(object, &len);
-    out->len = (size_t)len;
-    return out->data != NULL ? 0 : -1;
+static int set_meta(roast_run *run, PyObject *name, PyObject *text) {
+    roast_str key, value;
+    roast_error err;
+    PyObject *held_key = ext_text_of(name, "meta", &key);
+    PyObject *held_value = held_key != NULL ? ext_text_of(text, "meta", &value) : NULL;
+    int result = held_value != NULL ? raised(roast_run_set_meta(run, key, value, &err), &err) : -1;
+    Py_XDECREF(held_key);
+    Py_XDECREF(held_value);
+    return result;
 }
 
 static int take_meta(run_object *self, PyObject *meta) {
-    roast_str key, value;
-    roast_error err;
     if (ext_is_none(meta))
         return 0;
     if (!PyDict_Check(meta)) {
@@ -112,25 +109,35 @@ static int take_meta(run_object *self, PyObject *meta) {
     Py_ssize_t at = 0;
     PyObject *name, *text;
     while (PyDict_Next(meta, &at, &name, &text))
-        if (text_of(name, "meta", &key) != 0 || text_of(text, "meta", &value) != 0 ||
-            raised(roast_run_set_meta(self->input.run, key, value, &err), &err) != 0)
+        if (set_meta(self->input.run, name, text) != 0)
             return -1;
     return 0;
 }
 
-static int take_notes(run_object *self, PyObject *notes) {
+int ext_add_notes(roast_run *run, PyObject *list) {
     roast_str text;
     roast_error err;
+    int result = 0;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(list); i++) {
+        PyObject *held = ext_text_of(PyList_GET_ITEM(list, i), "notes", &text);
+        result = held != NULL ? raised(roast_run_add_note(run, text, &err), &err) : -1;
+        Py_XDECREF(held);
+    }
+    return result;
+}
+
+static int take_notes(run_object *self, PyObject *notes) {
     if (ext_is_none(notes))
         return 0;
     PyObject *list = PySequence_List(notes);
-    int result = list != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(list); i++)
-        if (text_of(PyList_GET_ITEM(list, i), "notes", &text) != 0 ||
-            raised(roast_run_add_note(self->input.run, text, &err), &err) != 0)
-            result = -1;
+    int result = list != NULL ? ext_add_notes(self->input.run, list) : -1;
     Py_XDECREF(list);
     return result;
+}
+
+static int note_left_out(run_object *self) {
+    roast_error err;
+    return raised(roast_run_note_left_out(self->input.run, &err), &err);
 }
 
 static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -155,7 +162,7 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         run_input_set_spans(&self->input, spans, processor) != 0 ||
         run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
         take_notes(self, notes) != 0 || take_attempts(self, attempts, processor) != 0 ||
-        take_chunks(self, chunks) != 0)
+        take_chunks(self, chunks) != 0 || note_left_out(self) != 0)
         Py_CLEAR(self);
     else
         roast_run_set_replayed(self->input.run, replayed);

@@ -15,4 +15,7 @@ void ext_run_take_metrics(PyObject *run, roast_metrics *metrics);
 /* describe_host() -> {"host": ..., "cores": ...} */
 PyObject *ext_describe_host(PyObject *module, PyObject *unused);
 
+/* Adds each of a list of str to the notes. 0, or -1 with an exception set. */
+int ext_add_notes(roast_run *run, PyObject *list);
+
 #endif

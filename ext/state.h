@@ -179,9 +179,9 @@ typedef struct ext_state {
     EXT_TYPES(X)
 #undef X
     PyObject *mutable_mapping; /* collections.abc.MutableMapping */
-    PyObject *json_dumps, *json_loads;
-    PyObject *pickle_dumps, *pickle_loads;
-    PyObject *host;                               /* this machine's name, as bytes */
+    PyObject *json_loads;
+    PyObject *dump_value, *load_value; /* of export/extras.py; NULL until one is needed */
+    PyObject *host;                    /* this machine's name, as bytes */
     PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
     int n_spare_sections;
 } ext_state;

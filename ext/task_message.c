@@ -22,7 +22,8 @@ static int64_t moment_of(PyObject *mapping, PyObject *name) {
     PyObject *value = ext_quiet_item(mapping, name);
     double seconds = value != NULL && PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : NAN;
     Py_XDECREF(value);
-    return seconds > -9e12 && seconds < 9e12 ? (int64_t)(seconds * 1e6) : ROAST_NO_TIME;
+    /* Sums and differences of such moments fit as well. */
+    return seconds > -1e11 && seconds < 1e11 ? (int64_t)(seconds * 1e6) : ROAST_NO_TIME;
 }
 
 static void add_length(int64_t *sum, int64_t start, int64_t stop) {

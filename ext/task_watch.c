@@ -145,6 +145,40 @@ static void append(watch_object *self, PyObject *text, roast_attempt *attempt) {
         ext_count_fault("a task could not be noted", &err);
 }
 
+/* Dask estimates how the clock of a worker differs from the scheduler's: while somebody sets a clock, that is wrong
+ * by as much. The scheduler saw the try begin and end by its own clock. */
+static const int64_t slack_us = 1000000;
+
+/* Moves the try between the moments when it was sent and when it ended. */
+static void place_computing(roast_attempt *attempt) {
+    int64_t later = roast_utc_of_system((roast_utc){0}).ns / 1000;
+    if (attempt->stop_us + later > attempt->ended_us + slack_us)
+        later = attempt->ended_us - attempt->stop_us;
+    else if (attempt->sent_us != ROAST_NO_TIME &&
+             attempt->start_us + later < attempt->sent_us - slack_us)
+        later = attempt->sent_us - attempt->start_us;
+    attempt->start_us += later;
+    attempt->stop_us += later;
+}
+
+/* What took longer than the whole try was measured with a clock that was set meanwhile. */
+static void drop_impossible(roast_attempt *attempt) {
+    int64_t *lengths[] = {&attempt->transfer_us, &attempt->deserialize_us, &attempt->disk_us};
+    int64_t limit = attempt->sent_us != ROAST_NO_TIME
+                        ? attempt->ended_us - attempt->sent_us + slack_us
+                        : INT64_MAX;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (*lengths[i] > limit)
+            *lengths[i] = -1;
+    if (attempt->start_us == ROAST_NO_TIME || attempt->stop_us == ROAST_NO_TIME)
+        return;
+    int64_t took = attempt->stop_us - attempt->start_us;
+    if (took < 0 || took > limit)
+        attempt->start_us = attempt->stop_us = ROAST_NO_TIME;
+    else
+        place_computing(attempt);
+}
+
 static roast_attempt from_try(watch_object *self, const open_try *try, const task_account *told,
                               PyObject *worker) {
     roast_attempt attempt = {
@@ -167,6 +201,7 @@ static roast_attempt from_try(watch_object *self, const open_try *try, const tas
     if (worker_number(self, worker != NULL ? worker : try->worker, &number))
         attempt.worker = number;
     ext_quiet_text(try->prefix, &attempt.prefix);
+    drop_impossible(&attempt);
     return attempt;
 }
 

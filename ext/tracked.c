@@ -129,6 +129,7 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *
         chunk->have |= ROAST_CHUNK_HAS(faults);
     chunk->token = roast_process_token();
     chunk->seq = next_chunk++;
+    chunk->run = ext_outbox_run(state, open->processor);
     chunk->pid = own_process_number(chunk->token);
     chunk->host =
         (roast_str){PyBytes_AS_STRING(state->host), (size_t)PyBytes_GET_SIZE(state->host)};
@@ -241,7 +242,7 @@ static void put_measuring(call *c, roast_mono now) {
 }
 
 static void begin_call(call *c) {
-    roast_utc entered = roast_utc_now();
+    roast_utc entered = roast_system_now(); /* as Dask reads it */
     c->entered = roast_mono_now();
     c->open = open_chunk_begin(c->processor);
     if (c->open == NULL)

@@ -247,15 +247,11 @@ static int parse_point(roast_points *into, PyObject *point, PyObject *name, uint
 
 static int worker_number(roast_points *into, PyObject *name, uint32_t *worker) {
     PyObject *text = PyObject_Str(name);
-    Py_ssize_t len;
-    const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    roast_str utf8;
+    PyObject *held = text != NULL ? ext_utf8(text, &utf8) : NULL;
     roast_error err;
-    int result = -1;
-    if (utf8 != NULL &&
-        roast_points_worker(into, (roast_str){utf8, (size_t)len}, worker, &err) == ROAST_OK)
-        result = 0;
-    else if (utf8 != NULL)
-        ext_raise(&err);
+    int result = held != NULL ? raised(roast_points_worker(into, utf8, worker, &err), &err) : -1;
+    Py_XDECREF(held);
     Py_XDECREF(text);
     return result;
 }

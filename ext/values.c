@@ -1,5 +1,7 @@
 #include "values.h"
 
+#include "errors.h"
+
 #include <math.h>
 
 PyObject *ext_text_or_null(roast_str text) {
@@ -18,48 +20,99 @@ bool ext_to_steps(double value, double per, int64_t *out) {
     return true;
 }
 
+PyObject *ext_utf8(PyObject *text, roast_str *out) {
+    Py_ssize_t len = 0;
+    const char *data = PyUnicode_AsUTF8AndSize(text, &len);
+    PyObject *held = data != NULL ? Py_NewRef(text) : NULL;
+    if (data == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        PyErr_Clear();
+        held = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+        if (held != NULL) {
+            data = PyBytes_AS_STRING(held);
+            len = PyBytes_GET_SIZE(held);
+        }
+    }
+    *out = (roast_str){data, (size_t)len};
+    return held;
+}
+
+PyObject *ext_text_of(PyObject *object, const char *what, roast_str *out) {
+    if (PyUnicode_Check(object))
+        return ext_utf8(object, out);
+    PyErr_Format(PyExc_TypeError, "%s: a str is expected, not %s", what, Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+/* A function of export/extras.py, which a worker that stores no such value never loads. Borrowed; NULL with an
+ * exception set. */
+static PyObject *codec(PyObject **function, const char *name) {
+    if (*function != NULL)
+        return *function;
+    PyObject *module = PyImport_ImportModule("roastcoffea.export.extras");
+    PyObject *found = module != NULL ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    if (*function == NULL) /* another thread may have been faster */
+        *function = found;
+    else
+        Py_XDECREF(found);
+    return *function;
+}
+
+/* ---- keeping ---- */
+
 void ext_customs_release(ext_customs *customs) {
     roast_free(customs->items);
     Py_XDECREF(customs->keep);
     *customs = (ext_customs){0};
 }
 
-/* Keeps the object alive with the list, and lends its bytes. Takes the reference. */
-static int keep_bytes(ext_customs *customs, PyObject *object, roast_str *out) {
-    if (object == NULL)
-        return -1;
-    Py_ssize_t len = 0;
-    const char *data = NULL;
-    int result = -1;
-    if (PyUnicode_Check(object))
-        data = PyUnicode_AsUTF8AndSize(object, &len);
-    else if (PyBytes_Check(object)) {
-        data = PyBytes_AS_STRING(object);
-        len = PyBytes_GET_SIZE(object);
-    }
+/* Keeps the object that a text points into alive with the list. Takes the reference. */
+static int hold(ext_customs *customs, PyObject *object) {
     if (customs->keep == NULL)
         customs->keep = PyList_New(0);
-    if (data != NULL && customs->keep != NULL && PyList_Append(customs->keep, object) == 0) {
-        *out = (roast_str){data, (size_t)len};
-        result = 0;
-    }
-    Py_DECREF(object);
+    int result =
+        object != NULL && customs->keep != NULL ? PyList_Append(customs->keep, object) : -1;
+    Py_XDECREF(object);
     return result;
 }
 
-/* A number of another library (numpy's, for instance) as Python's own; NULL, no exception: it is none. */
-static PyObject *plain_number(PyObject *value) {
-    PyObject *plain = NULL;
-    /* An array of one element would turn into a number too, but it is an array. */
-    if (Py_TYPE(value)->tp_as_sequence != NULL && Py_TYPE(value)->tp_as_sequence->sq_length != NULL)
-        return NULL;
-    if (PyIndex_Check(value))
-        plain = PyNumber_Index(value);
-    else if (Py_TYPE(value)->tp_as_number != NULL && Py_TYPE(value)->tp_as_number->nb_float != NULL)
-        plain = PyNumber_Float(value);
-    if (plain == NULL)
-        PyErr_Clear();
-    return plain;
+/* A text of the user's, whole. Takes the reference. */
+static int hold_text(ext_customs *customs, PyObject *text, roast_str *out) {
+    PyObject *held = text != NULL ? ext_utf8(text, out) : NULL;
+    Py_XDECREF(text);
+    return hold(customs, held);
+}
+
+static int put_key(ext_customs *customs, PyObject *key, roast_custom *out) {
+    enum { SHOWN = 60 };
+    PyObject *text = PyUnicode_Check(key) ? Py_NewRef(key) : PyObject_Str(key);
+    if (hold_text(customs, text, &out->key) != 0)
+        return -1;
+    if (out->key.len <= ROAST_MAX_TEXT)
+        return 0;
+    out->key.len = 0;
+    if (PyUnicode_Check(key) &&
+        hold_text(customs, PyUnicode_Substring(key, 0, SHOWN), &out->key) != 0)
+        return -1;
+    PyErr_SetString(PyExc_ValueError, "its name is longer than 64 kB");
+    return -1;
+}
+
+/* Another value than a number or a text, by the one encoder of the package. */
+static int put_object(ext_state *state, ext_customs *customs, PyObject *value, roast_custom *out) {
+    PyObject *dump = codec(&state->dump_value, "dump");
+    PyObject *json =
+        dump != NULL ? PyObject_CallFunction(dump, "OI", value, ROAST_MAX_VALUE) : NULL;
+    if (json == NULL)
+        return -1;
+    if (!PyBytes_CheckExact(json)) {
+        Py_DECREF(json);
+        PyErr_SetString(PyExc_TypeError, "the encoder gave no bytes");
+        return -1;
+    }
+    out->kind = ROAST_CUSTOM_JSON;
+    out->text = (roast_str){PyBytes_AS_STRING(json), (size_t)PyBytes_GET_SIZE(json)};
+    return hold(customs, json);
 }
 
 /* true: the value is a number that fits. */
@@ -78,32 +131,6 @@ static bool put_number(PyObject *value, roast_custom *out) {
     return true;
 }
 
-static int put_object(ext_state *state, ext_customs *customs, PyObject *value, roast_custom *out) {
-    if (PyList_CheckExact(value) || PyTuple_CheckExact(value) || PyDict_CheckExact(value) ||
-        PyLong_CheckExact(value)) {
-        PyObject *text = PyObject_CallOneArg(state->json_dumps, value);
-        /* JSON turns tuples into lists and keys into texts: only what comes back the same is kept so. */
-        PyObject *back = text != NULL ? PyObject_CallOneArg(state->json_loads, text) : NULL;
-        int same = back != NULL ? PyObject_RichCompareBool(back, value, Py_EQ) : 0;
-        Py_XDECREF(back);
-        PyErr_Clear();
-        if (same == 1 && PyUnicode_GET_LENGTH(text) <= ROAST_MAX_TEXT) {
-            out->kind = ROAST_CUSTOM_JSON;
-            return keep_bytes(customs, text, &out->text);
-        }
-        Py_XDECREF(text);
-    }
-    PyObject *pickled = PyObject_CallOneArg(state->pickle_dumps, value);
-    if (pickled != NULL && PyBytes_Check(pickled) && PyBytes_GET_SIZE(pickled) <= ROAST_MAX_TEXT) {
-        out->kind = ROAST_CUSTOM_PICKLE;
-        return keep_bytes(customs, pickled, &out->text);
-    }
-    Py_XDECREF(pickled);
-    PyErr_Clear();
-    out->kind = ROAST_CUSTOM_TEXT;
-    return keep_bytes(customs, PyObject_Repr(value), &out->text);
-}
-
 static int put_value(ext_state *state, ext_customs *customs, PyObject *value, roast_custom *out) {
     if (value == Py_None) {
         out->kind = ROAST_CUSTOM_NULL;
@@ -116,39 +143,105 @@ static int put_value(ext_state *state, ext_customs *customs, PyObject *value, ro
     }
     if (put_number(value, out))
         return 0;
-    if (PyUnicode_Check(value)) {
+    /* A text with lone surrogates has no UTF-8, but JSON has it. */
+    if (PyUnicode_CheckExact(value) && PyUnicode_AsUTF8AndSize(value, NULL) != NULL) {
         out->kind = ROAST_CUSTOM_TEXT;
-        return keep_bytes(customs, Py_NewRef(value), &out->text);
+        return hold_text(customs, Py_NewRef(value), &out->text);
     }
-    PyObject *number = PyLong_Check(value) || PyList_Check(value) ? NULL : plain_number(value);
-    bool put = number != NULL && put_number(number, out);
-    Py_XDECREF(number);
-    return put ? 0 : put_object(state, customs, value, out);
+    PyErr_Clear();
+    return put_object(state, customs, value, out);
+}
+
+static int check_room(const ext_customs *customs, const roast_custom *custom) {
+    if (custom->text.len > ROAST_MAX_VALUE)
+        PyErr_SetString(PyExc_ValueError, "it is longer than 1 MiB");
+    else if (customs->bytes + custom->text.len > ROAST_MAX_VALUES)
+        PyErr_SetString(PyExc_ValueError, "the values of the chunk are longer than 16 MiB");
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The reason is the exception that is set. -1: it is no failure of the value, and stays set. */
+static int leave_out(ext_customs *customs, roast_custom *out) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception))
+        return -1;
+    PyObject *exception = ext_take_exception();
+    PyObject *reason =
+        Py_TYPE(exception) == (PyTypeObject *)PyExc_ValueError
+            ? PyUnicode_FromFormat("%.200S", exception)
+            : PyUnicode_FromFormat("%.100s: %.200S", Py_TYPE(exception)->tp_name, exception);
+    if (reason == NULL) { /* an exception whose text cannot be had */
+        PyErr_Clear();
+        reason = PyUnicode_FromString(Py_TYPE(exception)->tp_name);
+    }
+    Py_DECREF(exception);
+    if (out->key.data == NULL)
+        out->key = roast_str_of("?");
+    out->kind = ROAST_CUSTOM_LEFT_OUT;
+    return hold_text(customs, reason, &out->text);
+}
+
+static int reserve(ext_customs *customs) {
+    if (customs->count < customs->capacity)
+        return 0;
+    size_t capacity = customs->capacity == 0 ? 8 : customs->capacity * 2;
+    roast_custom *items = roast_realloc(customs->items, capacity * sizeof *items);
+    if (items == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    customs->items = items;
+    customs->capacity = capacity;
+    return 0;
 }
 
 int ext_customs_add(ext_state *state, ext_customs *customs, roast_custom_scope scope, PyObject *key,
                     PyObject *value) {
-    if (customs->count == ROAST_MAX_CUSTOMS) {
-        PyErr_SetString(PyExc_ValueError, "too many values of the user's own in one chunk");
-        return -1;
-    }
-    if (customs->count == customs->capacity) {
-        size_t capacity = customs->capacity == 0 ? 8 : customs->capacity * 2;
-        roast_custom *items = roast_realloc(customs->items, capacity * sizeof *items);
-        if (items == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        customs->items = items;
-        customs->capacity = capacity;
-    }
     roast_custom custom = {.scope = scope};
-    PyObject *text = PyUnicode_Check(key) ? Py_NewRef(key) : PyObject_Str(key);
-    if (keep_bytes(customs, text, &custom.key) != 0 ||
-        put_value(state, customs, value, &custom) != 0)
+    if (customs->count == ROAST_MAX_CUSTOMS)
+        return 0; /* the last one says it */
+    if (reserve(customs) != 0)
         return -1;
+    /* Methods of the value may take both away from where they are. */
+    Py_INCREF(key);
+    Py_INCREF(value);
+    int result = put_key(customs, key, &custom);
+    if (result == 0 && customs->count == ROAST_MAX_CUSTOMS - 1) {
+        PyErr_Format(PyExc_ValueError,
+                     "a chunk keeps %u values, this and the ones behind it are more",
+                     ROAST_MAX_CUSTOMS - 1);
+        result = -1;
+    }
+    if (result == 0)
+        result = put_value(state, customs, value, &custom);
+    if (result == 0)
+        result = check_room(customs, &custom);
+    if (result != 0)
+        result = leave_out(customs, &custom);
+    Py_DECREF(key);
+    Py_DECREF(value);
+    if (result != 0)
+        return -1;
+    if (custom.kind != ROAST_CUSTOM_LEFT_OUT)
+        customs->bytes += custom.text.len;
     customs->items[customs->count++] = custom;
     return 0;
+}
+
+/* ---- reading ---- */
+
+static PyObject *load_json(ext_state *state, const roast_custom *custom) {
+    PyObject *text = ext_text_or_null(custom->text);
+    PyObject *load = codec(&state->load_value, "load");
+    PyObject *value = text != NULL && load != NULL ? PyObject_CallOneArg(load, text) : NULL;
+    Py_XDECREF(text);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyObject *error = ext_take_exception(), *key = ext_text_or_null(custom->key);
+        if (key != NULL)
+            PyErr_Format(PyExc_ValueError, "the value '%U' of a chunk is damaged: %S", key, error);
+        Py_DECREF(error);
+        Py_XDECREF(key);
+    }
+    return value;
 }
 
 PyObject *ext_custom_value(ext_state *state, const roast_custom *custom) {
@@ -161,19 +254,10 @@ PyObject *ext_custom_value(ext_state *state, const roast_custom *custom) {
         return PyFloat_FromDouble(custom->real);
     case ROAST_CUSTOM_TEXT:
         return ext_text_or_null(custom->text);
-    case ROAST_CUSTOM_JSON: {
-        PyObject *text = ext_text_or_null(custom->text);
-        PyObject *value = text != NULL ? PyObject_CallOneArg(state->json_loads, text) : NULL;
-        Py_XDECREF(text);
-        return value;
-    }
-    case ROAST_CUSTOM_PICKLE: {
-        PyObject *data = PyBytes_FromStringAndSize(custom->text.data, (Py_ssize_t)custom->text.len);
-        PyObject *value = data != NULL ? PyObject_CallOneArg(state->pickle_loads, data) : NULL;
-        Py_XDECREF(data);
-        return value;
-    }
+    case ROAST_CUSTOM_JSON:
+        return load_json(state, custom);
     case ROAST_CUSTOM_NULL:
+    case ROAST_CUSTOM_LEFT_OUT:
     case ROAST_CUSTOM_KINDS:
         break;
     }

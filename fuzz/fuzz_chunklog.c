@@ -78,7 +78,7 @@ static uint64_t walk(const roast_chunklog *log, uint64_t first) {
     while (roast_chunk_cursor_next(&cursor, &chunk)) {
         if (cursor.index <= first)
             continue;
-        sum = sum * 31 + chunk.have + chunk.token * 3 + chunk.seq * 5 + (uint64_t)chunk.pid;
+        sum = sum * 31 + chunk.have + chunk.token * 3 + chunk.run * 7 + chunk.seq * 5 + (uint64_t)chunk.pid;
 #define X(name, packing, near) sum = sum * 31 + (uint64_t)chunk.name;
         ROAST_CHUNK_FIELDS(X)
 #undef X
@@ -132,6 +132,21 @@ static void merge_behind_others(const roast_chunklog *log) {
     roast_chunklog_free(into);
 }
 
+/* Of a worker whose clock is behind, and of one that is not there: forth and back it is the same. */
+static void shift_forth_and_back(const roast_chunklog *log) {
+    roast_chunk chunk;
+    roast_chunklog *forth, *back;
+    roast_clock_shift shift = {{"w", 1}, INT64_MAX};
+    if (roast_chunklog_get(log, 0, &chunk, NULL) == ROAST_OK && chunk.worker.data != NULL)
+        shift.worker = chunk.worker;
+    fuzz_require(roast_chunklog_shift(log, &shift, 1, &forth, NULL) == ROAST_OK, "it shifts");
+    shift.behind_us = -INT64_MAX;
+    fuzz_require(roast_chunklog_shift(forth, &shift, 1, &back, NULL) == ROAST_OK, "and back");
+    fuzz_require(walk(back, 0) == walk(log, 0), "rows that were shifted back are the same");
+    roast_chunklog_free(forth);
+    roast_chunklog_free(back);
+}
+
 static bool decode(const uint8_t *data, size_t size) {
     roast_chunklog *log;
     roast_error err;
@@ -143,6 +158,7 @@ static bool decode(const uint8_t *data, size_t size) {
     }
     pack_again(log);
     merge_behind_others(log);
+    shift_forth_and_back(log);
     roast_chunklog_free(log);
     return true;
 }
@@ -169,6 +185,7 @@ static roast_status append_full(roast_chunklog *log, uint64_t seq) {
     };
     roast_chunk chunk = {.token = 77,
                          .seq = seq,
+                         .run = 78,
                          .pid = 4242,
                          .host = {"node1", 5},
                          .worker = {"tcp://10.0.0.1:40000", 20},

@@ -91,7 +91,11 @@ void *roast_realloc(void *ptr, size_t size) ROAST_MUST_USE;
 void roast_free(void *ptr);
 
 /* Clocks. Durations come from the monotonic one, points in time from UTC; the types keep them
- * apart. */
+ * apart.
+ *
+ * roast_utc_now is the clock of this process: what the system's clock said once, plus the time that has
+ * passed since. A system's clock that somebody sets would tear the moments of a run apart. A child that
+ * was forked goes on with the clock of its parent. */
 typedef struct roast_mono {
     int64_t ns;
 } roast_mono;
@@ -100,6 +104,13 @@ typedef struct roast_utc {
 } roast_utc;
 roast_mono roast_mono_now(void);
 roast_utc roast_utc_now(void);
+/* Takes over what the system's clock says now; to be called while no run is measured. */
+void roast_utc_sync(void);
+/* What the system's clock says, for a comparison with what somebody else has read from it. */
+roast_utc roast_system_now(void);
+/* A moment that was read from the system's clock, on the clock of this process. The same one unless the
+ * system's clock was set since roast_utc_sync, or the first roast_utc_now. */
+roast_utc roast_utc_of_system(roast_utc moment);
 /* CPU time of the calling thread so far, in nanoseconds; -1: not known. */
 int64_t roast_thread_cpu_now(void);
 /* later - earlier, in nanoseconds. */

@@ -17,10 +17,12 @@ typedef struct roast_chunklog roast_chunklog;
 
 /* Limits on what comes from outside: beyond them append answers ROAST_ELIMIT (a text is cut), and a
  * packed log counts as damaged. */
-#define ROAST_MAX_TEXT     65535u   /* bytes of one name, message or custom value */
-#define ROAST_MAX_SECTIONS 65535u   /* sections of one chunk */
-#define ROAST_MAX_BRANCHES 1000000u /* branches of one file or one chunk */
-#define ROAST_MAX_CUSTOMS  4096u    /* custom values of one chunk */
+#define ROAST_MAX_TEXT     65535u     /* bytes of one name or message */
+#define ROAST_MAX_SECTIONS 65535u     /* sections of one chunk */
+#define ROAST_MAX_BRANCHES 1000000u   /* branches of one file or one chunk */
+#define ROAST_MAX_CUSTOMS  4096u      /* custom values of one chunk */
+#define ROAST_MAX_VALUE    (1u << 20) /* bytes of one custom value: a longer one is never cut */
+#define ROAST_MAX_VALUES   (16u << 20) /* bytes of those of one chunk that who makes a record keeps */
 
 /* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or
  * itself).
@@ -114,12 +116,12 @@ typedef enum roast_custom_scope { /* where the user stored it */
 
 typedef enum roast_custom_kind {
     ROAST_CUSTOM_NULL,
-    ROAST_CUSTOM_BOOL,   /* integer 0 or 1 */
-    ROAST_CUSTOM_INT,    /* integer */
-    ROAST_CUSTOM_REAL,   /* real */
-    ROAST_CUSTOM_TEXT,   /* text */
-    ROAST_CUSTOM_JSON,   /* text: a list or mapping as JSON */
-    ROAST_CUSTOM_PICKLE, /* text: bytes that only the process that unpickled the log may trust */
+    ROAST_CUSTOM_BOOL, /* integer 0 or 1 */
+    ROAST_CUSTOM_INT,  /* integer */
+    ROAST_CUSTOM_REAL, /* real */
+    ROAST_CUSTOM_TEXT, /* text */
+    ROAST_CUSTOM_JSON, /* text: any other value as JSON, with tags for types that JSON has not */
+    ROAST_CUSTOM_LEFT_OUT, /* no value: it could not be kept; text: why */
     ROAST_CUSTOM_KINDS
 } roast_custom_kind;
 
@@ -140,6 +142,7 @@ typedef struct roast_chunk {
 #undef X
     uint64_t token; /* identity: the process ... */
     uint64_t seq;   /* ... and its how-manieth chunk */
+    uint64_t run;   /* roast_run_token of the run that it was made for; 0: not known */
     int64_t pid;    /* 0: not known */
     roast_str host;
     roast_str worker;
@@ -183,7 +186,7 @@ size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 
 /* ---- in ---- */
 /* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
- * character's end; too many sections, branches or customs are ROAST_ELIMIT. On input task_key may
+ * character's end; too many sections, branches or customs, and a longer custom value, are ROAST_ELIMIT. On input task_key may
  * be the whole key (task_hash absent). No string may be borrowed from this very log. Kept only
  * where they mean something: `before` of a memory section, error_message with its type (an absent
  * message comes back empty), branches and reads where has_branches and has_reads say so. */
@@ -202,6 +205,18 @@ roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *fr
 roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
                                         int64_t start, uint64_t count, int64_t step,
                                         roast_error *err);
+
+/* A new log with the rows of `log`, in which the chunks of some workers start later (or earlier, where it is
+ * negative) by what the clock of the worker is behind. */
+typedef struct roast_clock_shift {
+    roast_str worker;
+    int64_t behind_us;
+} roast_clock_shift;
+roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_shift *shifts,
+                                  size_t count, roast_chunklog **out, roast_error *err);
+
+/* The number of a run in the records that are made for it, from its name; never 0. */
+uint64_t roast_run_token(roast_str name);
 
 /* ---- packed ---- */
 /* Bytes of the packed form, exactly, and the packed form itself, to so many bytes at `out`. */

@@ -52,6 +52,7 @@ roast_status roast_json_run_end(roast_json_run *writer, roast_error *err);
 typedef struct roast_csv_row {
     roast_sink *sink;
     bool begun;
+    bool safe; /* for spreadsheets and terminals, see roast_csv_set_safe */
 } roast_csv_row;
 /* An absent text is an empty field, an empty one is "". What is not UTF-8 becomes U+FFFD. */
 void roast_csv_put_text(roast_csv_row *row, roast_str text);
@@ -67,6 +68,9 @@ typedef struct roast_csv roast_csv;
 /* Writes the headings. ROAST_EINVAL for a number that is no table. */
 roast_status roast_csv_new(roast_table table, roast_sink *sink, roast_csv **out, roast_error *err);
 void roast_csv_free(roast_csv *csv);
+/* From now on a text that a spreadsheet would run (it begins with =, +, - or @) has a ' in front, and what is not
+ * safe to show in a terminal is written as \x1b and the like. Numbers stay as they are. */
+void roast_csv_set_safe(roast_csv *csv);
 /* The chunks need to know of their files' sizes. */
 roast_status roast_csv_file(roast_csv *csv, const roast_file *file, roast_error *err);
 /* What the table shows of a chunk: one row, a row a section or read, or nothing. */

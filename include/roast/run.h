@@ -11,6 +11,9 @@
 typedef struct roast_run roast_run;
 
 roast_status roast_run_new(roast_run **out, roast_error *err);
+/* A run with the same small parts, to which others may be added, that looks at the large ones of `from`, which
+ * outlives it and does not change meanwhile. */
+roast_status roast_run_new_view(const roast_run *from, roast_run **out, roast_error *err);
 void roast_run_free(roast_run *run);
 
 /* Seconds since 1970 (or any clock of the caller's; only the difference enters a rate). */
@@ -49,6 +52,8 @@ roast_status roast_run_describe_host(roast_run *run, roast_error *err);
 
 /* What could not be measured and why, in words; one that is there already is not added again. */
 roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err);
+/* A note for each custom value that the run's chunks say was left out, and why; beyond twenty, how many more. */
+roast_status roast_run_note_left_out(roast_run *run, roast_error *err);
 uint32_t roast_run_note_count(const roast_run *run);
 roast_str roast_run_note(const roast_run *run, uint32_t index);
 

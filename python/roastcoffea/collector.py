@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
@@ -13,20 +12,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from roastcoffea._core import ChunkLog, Run, faults, parse_work_item, split_replayed, sum_reports
+from roastcoffea._core import (
+    ChunkLog,
+    Run,
+    faults,
+    hold_clock,
+    now,
+    parse_work_item,
+    release_clock,
+    shift_clocks,
+    split_replayed,
+    sum_reports,
+)
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.registry import backend_name, make_backend
 from roastcoffea.export.measurements import (
     at_free_name,
-    config_json,
-    extras_of,
+    beside_run,
     measurement_path,
     save_measurement,
 )
 from roastcoffea.guard import attempt, hook, listen, unlisten, warn, words
+from roastcoffea.identity import RunIdentity
 from roastcoffea.live import LiveWriter
-from roastcoffea.marks import Mark
+from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, SharedNews, shows_own_bar
 from roastcoffea.provenance import provenance
@@ -43,8 +53,6 @@ INSTALL_ON_WORKERS = (
 )
 # What a run is made of, the most doubtful first: where the metrics cannot be computed, they are computed without.
 _PARTS = ("series", "spans", "attempts", "section_metrics", "custom_metrics", "chunks", "report")
-# A record that ended this long before the run began is one that a checkpoint kept, not a slow clock.
-REPLAY_MARGIN_S = 5.0
 
 
 class MetricsCollector(Results):
@@ -125,7 +133,8 @@ class MetricsCollector(Results):
         self._recorded: list[Mapping[str, Any]] = []
         self._given: list[Mapping[str, Any]] | None = None
         self._report_given = False
-        self._topic: str | None = None
+        self._identity: RunIdentity | None = None
+        self._clock_offsets: dict[str, float] = {}
         self._marks: list[_Marked] = []
         self._faults = 0
         self.preprocessing: list[Preprocessing] = []
@@ -137,9 +146,9 @@ class MetricsCollector(Results):
         self._tasks = Tasks()
         self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._failed_items: list[Any] = []
+        self._replayed_in_calls = 0
         self._expected = 0  # chunks of processors with our decorator, which leave a record each
         self._during, self._after = ExitStack(), ExitStack()
-        self._started = 0.0
         self._fetched = False
         self._unanswered = 0
 
@@ -162,17 +171,20 @@ class MetricsCollector(Results):
             after.callback(self._has_ended)
             after.callback(unlisten, self.note)
             listen(self.note)
+            after.callback(release_clock)
+            hold_clock()
             self._faults = faults()["count"]
             self._provenance = provenance()
             self._begin_measurement(after)
             self._begin_backend(after)
+            after.callback(self._close_during)
             during.callback(self._unmark_all)
             if self.processor_instance is not None:
                 self._mark(self.processor_instance)
             during.callback(self._watch.close)
             self._watch.open()
             self._start_threads(during)
-            self.t_start, self._started = time.time(), time.perf_counter()
+            self.t_start = self._now()
             self._during, self._after = during.pop_all(), after.pop_all()
             self._state = "open"
         return self
@@ -184,7 +196,9 @@ class MetricsCollector(Results):
         backend = self.metrics_backend
         after.callback(attempt, "the end of the run", self.note, self._abandon)
         backend.begin_run(self.worker_tracking_interval if self.track_workers else None)
-        self._topic = backend.open_channel()
+        self._identity = RunIdentity(backend.open_channel())
+        after.callback(self._identity.close)
+        self._identity.open()
         if self.track_workers:
             backend.start_tracking(self.worker_tracking_interval)
         if backend.supports_fine_metrics():
@@ -221,11 +235,17 @@ class MetricsCollector(Results):
 
     @hook("how long the run took is not known")
     def _stop_clock(self) -> None:
-        if self.t_start is not None:
-            self.t_end = self.t_start + time.perf_counter() - self._started
+        self.t_end = self._now()
+
+    def _now(self) -> float:
+        """On the clock of the run, which goes on evenly whoever sets the system's."""
+        return now() + self.metrics_backend.clock_offset
 
     @hook("the end of watching")
     def _stop_watching(self) -> None:
+        self._close_during()
+
+    def _close_during(self) -> None:
         self._during.close()
 
     @hook("what was measured", default=False)
@@ -243,6 +263,7 @@ class MetricsCollector(Results):
                 pids = {chunk["pid"] for chunk in self._collected.copy()} - {None}
                 self._ask("the processes of the workers", backend.confirm_workers, pids)
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
+        self._clock_offsets = backend.clock_offsets
         for note in backend.notes:
             self.note(note)
         if faults()["count"] > self._faults:
@@ -267,7 +288,7 @@ class MetricsCollector(Results):
         if self.output_dir is None:
             return
         self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta()),
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta(), self._now),
             self.output_dir, self.measurement_name, self.overwrite,
         )
         after.callback(self._abandon_measurement)
@@ -286,9 +307,13 @@ class MetricsCollector(Results):
             live.abandon()
             return
         run, metrics, times = self.run, self.metrics, self._times()
-        self._try_to_save(
-            lambda: live.finish(run, config_json(self.config), extras_of(metrics, run, *times))
-        )
+
+        def finish() -> None:
+            beside = beside_run(metrics, run, *times, self.config)
+            self.notes += beside["notes"]
+            live.finish(run, beside)
+
+        self._try_to_save(finish)
 
     def _try_to_save(self, save: Callable[[], Any]) -> None:
         try:
@@ -360,6 +385,7 @@ class MetricsCollector(Results):
             try:
                 self._items += call.items
                 self._tasks.add(call.tasks)
+                self._replayed_in_calls += call.replayed
                 for chunks in call.chunks:
                     self._ask(f"what the output has under {OUTPUT_KEY}", self._take, chunks)
                 if call.report is not None:
@@ -381,7 +407,9 @@ class MetricsCollector(Results):
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        self._marks.append(_Marked(processor, self._topic))
+        marked = _Marked(processor)
+        self._marks.append(marked)
+        marked.put(None if self._identity is None else self._identity.topic)
 
     def _unmark(self, processor: Any) -> None:
         for marked in reversed(self._marks):
@@ -465,12 +493,12 @@ class MetricsCollector(Results):
         return [*chunks, *self._recorded] if self._recorded else chunks
 
     def _fresh_chunks(self) -> ChunkLog:
-        """Without those that a checkpoint replayed with the numbers of another run."""
-        if self.t_start is None:
+        """Without those that a checkpoint replayed, and all on the clock of the run."""
+        if self._identity is None:
             return self._collected
-        fresh, self._replayed = split_replayed(self._collected, self.t_start - REPLAY_MARGIN_S)
-        self.replayed_chunks = len(self._replayed)
-        return fresh
+        fresh, self._replayed = split_replayed(self._collected, self._identity.topics)
+        self.replayed_chunks = len(self._replayed) + self._replayed_in_calls
+        return shift_clocks(fresh, self._clock_offsets) if self._clock_offsets else fresh
 
     def _report(self) -> dict[str, Any] | None:
         if self._report_given:
@@ -490,19 +518,22 @@ class MetricsCollector(Results):
 
     def _aggregate(self) -> None:
         """Computes all metrics; where that fails, without the parts of the run that may be the reason."""
-        for count in range(len(_PARTS) + 1):
+        left_out: tuple[str, ...] = ()
+        for part in (*_PARTS, ""):
             try:
-                self._compute(_PARTS[:count])
+                self._compute(left_out)
                 return
             except Exception as error:
                 self.note(f"the metrics could not be computed with all that was measured: {words(error)}")
+                left_out = (*left_out, part)
         self.note("the metrics could not be computed at all")
 
     def _compute(self, left_out: tuple[str, ...]) -> None:
         chunks = [] if "chunks" in left_out else self.chunk_metrics
         self.coffea_report = report = self._report()
-        if report is not None and self.replayed_chunks:
+        if report is not None and self._replayed:
             report = sum_reports([report], self._replayed)
+        if self.replayed_chunks:
             self.note(f"{self.replayed_chunks} chunks were replayed from a checkpoint: they are left out of all rates")
         tracking = self.tracking_data
         if self.track_workers and self.metrics_backend.series is not None:
@@ -565,6 +596,8 @@ class MetricsCollector(Results):
         meta = {**self._provenance, "backend": self.backend}
         if self.t_start is not None:
             meta["start_utc"] = datetime.fromtimestamp(self.t_start, timezone.utc).isoformat()
+        if self._clock_offsets:
+            meta["clock_offsets"] = json.dumps(self._clock_offsets)
         for call in self.calls:
             meta.update((key, str(value)) for key, value in call.items())
         if self.calls:
@@ -646,15 +679,20 @@ def _files_of(entry: Any) -> Any:
 class _Marked:
     """A processor with the flag and the topic of a collector."""
 
-    def __init__(self, processor: Any, topic: str | None) -> None:
+    def __init__(self, processor: Any) -> None:
         self.processor = processor
+        self._chunks: Any = None
+        self._marks: list[Mark] = []
+
+    def put(self, topic: str | None) -> None:
+        processor = self.processor
         self._chunks = getattr(processor, _CHUNKS, None)
         # The records of this very instance would travel with it to every worker: they wait here.
         with suppress(Exception):
             delattr(processor, _CHUNKS)
-        self._marks = [Mark(owner, FLAG, True, missing=False) for owner in (processor, type(processor))]
-        if topic is not None:
-            self._marks.append(Mark(processor, _TOPIC, topic))
+        wanted = [(owner, FLAG, True, False) for owner in (processor, type(processor))]
+        for owner, name, value, missing in [*wanted, (processor, _TOPIC, topic, GONE)][: 2 if topic is None else 3]:
+            self._marks += [Mark(owner, name, value, missing)]
 
     def undo(self, collected: ChunkLog) -> None:
         for mark in reversed(self._marks):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run
+from roastcoffea.export.measurements import Beside
 from roastcoffea.progress import News
 
 __all__ = ["LiveWriter"]
@@ -25,6 +26,7 @@ class LiveWriter:
         overwrite: bool,
         source: News,
         meta: dict[str, str],
+        clock: Callable[[], float] = _core.now,
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
@@ -32,13 +34,14 @@ class LiveWriter:
         self.meta = meta
         self._source = source
         self._interval = interval
+        self._clock = clock
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
-        self._start = time.time()
+        self._start = clock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
 
     def start(self) -> None:
-        self._start = time.time()
+        self._start = self._clock()
         self._thread.start()
 
     def stop(self) -> None:
@@ -52,9 +55,9 @@ class LiveWriter:
         self.stop()
         self._measurement.abandon()
 
-    def finish(self, run: Run, config: bytes | None, extras: bytes | None) -> None:
+    def finish(self, run: Run, beside: Beside) -> None:
         """Puts the whole run in its place."""
-        self._measurement.finish(run, config=config, extras=extras)
+        self._measurement.finish(run, **beside)
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
@@ -70,5 +73,5 @@ class LiveWriter:
         for data in logs:
             chunks.merge_unique(ChunkLog.from_bytes(data))
         self._measurement.append(
-            Run(t_start=self._start, t_end=time.time(), chunks=chunks, series=series, meta=self.meta)
+            Run(t_start=self._start, t_end=self._clock(), chunks=chunks, series=series, meta=self.meta)
         )

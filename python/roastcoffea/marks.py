@@ -32,26 +32,23 @@ class Mark:
     def __init__(self, owner: Any, name: str, value: Any, missing: Any = GONE) -> None:
         """`missing` is what an attribute that was not there becomes afterwards."""
         self._owner, self._name, self._value = owner, name, value
+        self._key = id(owner), name
         with _lock:
-            key = id(owner), name
-            there = _attributes.get(key)
             before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
+            # Noted before it is put there: whatever happens, it can be taken off.
+            _attributes.setdefault(self._key, _Attribute(before)).marks.append(self)
             with suppress(Exception):
                 setattr(owner, name, value)
-                if there is None:
-                    there = _attributes[key] = _Attribute(before)
-                there.marks.append(self)
 
     def take_off(self) -> None:
         """Again: nothing happens."""
         with _lock:
-            key = id(self._owner), self._name
-            there = _attributes.get(key)
+            there = _attributes[self._key] if self._key in _attributes else None
             if there is None or self not in there.marks:
                 return
-            there.marks.remove(self)
+            there.marks[:] = [mark for mark in there.marks if mark is not self]
             if not there.marks:
-                del _attributes[key]
+                del _attributes[self._key]
             value = there.marks[-1]._value if there.marks else there.before
             with suppress(Exception):
                 if value is GONE:

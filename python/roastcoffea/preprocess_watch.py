@@ -64,32 +64,34 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: A
     """
     import types
 
-    class View:
-        def __init__(self, module: Any) -> None:
-            self._module = module
-            self.opened: list[Any] = []
+    opened: list[Any] = []
+    original: Any = fetch
+    try:
+        class View:
+            def __init__(self, module: Any) -> None:
+                self._module = module
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._module, name)
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self._module, name)
 
-        def open(self, *args: Any, **kwargs: Any) -> Any:
-            file = self._module.open(*args, **kwargs)
-            self.opened.append(file)
-            return file
+            def open(self, *args: Any, **kwargs: Any) -> Any:
+                original = self._module.open
+                file = original(*args, **kwargs)
+                opened[:0] = [file]
+                return file
 
-    view = None
-    function: Any = fetch
-    if isinstance(fetch, types.FunctionType) and "uproot" in fetch.__globals__:
-        view = View(fetch.__globals__["uproot"])
-        function = types.FunctionType(
-            fetch.__code__, {**fetch.__globals__, "uproot": view}, fetch.__name__,
-            fetch.__defaults__, fetch.__closure__,
-        )
-    found = function(*args, **kwargs)
+        if isinstance(fetch, types.FunctionType) and "uproot" in fetch.__globals__:
+            original = types.FunctionType(
+                fetch.__code__, {**fetch.__globals__, "uproot": View(fetch.__globals__["uproot"])}, fetch.__name__,
+                fetch.__defaults__, fetch.__closure__,
+            )
+    except Exception:
+        pass
+    found = original(*args, **kwargs)
     try:
         counted = None
-        if view is not None and view.opened:
-            sources = [file.file.source for file in view.opened]
+        if opened:
+            sources = [file.file.source for file in opened]
             counted = (
                 sum(source.num_requested_bytes for source in sources),
                 sum(source.num_requests for source in sources),

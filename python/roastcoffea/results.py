@@ -109,8 +109,8 @@ class SavedRun(Results):
     @property
     def chunk_metrics(self) -> list[Any]:
         """The chunks of the run."""
-        chunks: list[Any] = self.metrics["raw_chunk_metrics"]
-        return chunks
+        chunks = self.metrics.get("raw_chunk_metrics")
+        return chunks if isinstance(chunks, list) else self.run.chunk_log
 
     @property
     def tracking_data(self) -> Any:

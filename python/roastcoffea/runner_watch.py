@@ -28,6 +28,7 @@ from roastcoffea.preprocess_watch import METHODS, Preprocessing, count_reading
 __all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks", "is_tracked"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
+REPLAYED_KEY = "__roastcoffea_replayed__"
 FLAG = "_roastcoffea_collect_metrics"
 
 # From the inside out: the first one that a version of Coffea has is the one that is wrapped.
@@ -51,15 +52,18 @@ class Watcher(Protocol):
 class RunnerCall:
     """One call of a Runner, as far as it has come."""
 
-    def __init__(self, runner: Any, fileset: Any, processor: Any, watchers: list[Watcher]) -> None:
+    def __init__(self, runner: Any, fileset: Any, processor: Any) -> None:
         self.runner = runner
         self.fileset = fileset
         self.processor = processor
-        self.watchers = watchers
+        self.watched = False
+        self.watchers: list[Watcher] = []
         self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
         self.items: list[Any] = []  # the pieces of work, as soon as Coffea has them
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
+        self.metrics_wanted = True  # whether the user wants Coffea's report as well
+        self.replayed = 0  # of the pieces, those that came from a checkpoint
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
         self.token: Token[Any] | None = None
@@ -144,11 +148,10 @@ class RunnerWatch:
 
     def close(self) -> None:
         with _lock:
-            if self._watcher in _open:
-                _open.remove(self._watcher)
-            _here.set(tuple(one for one in _here.get() if one is not self._watcher))
+            _open[:] = [one for one in _open if one is not self._watcher]
             if not _open:
                 _remove()
+            _here.set(tuple(one for one in _here.get() if one is not self._watcher))
 
 
 _lock = threading.RLock()
@@ -187,14 +190,15 @@ def _install() -> None:
 
 def _wrap(owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
     original = owner.__dict__[name]
-    setattr(owner, name, wrap(original))
-    _patched.append((owner, name, original))
+    wrapped = wrap(original)
+    _patched.append((owner, name, original))  # first: whatever happens, it can be put back
+    setattr(owner, name, wrapped)
 
 
 def _remove() -> None:
-    while _patched:
-        owner, name, original = _patched.pop()
+    for owner, name, original in _patched:
         setattr(owner, name, original)
+    _patched[:] = []
 
 
 def _wrap_executor(executor: Any) -> None:
@@ -220,15 +224,19 @@ def _wrap_executor(executor: Any) -> None:
 def _watched_run(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(self: Any, fileset: Any, processor_instance: Any, *args: Any, **kwargs: Any) -> Any:
-        call = _begin_call(self, fileset, processor_instance)
+        call = RunnerCall(self, fileset, processor_instance)
         error: BaseException | None = None
         try:
-            return original(self, fileset, processor_instance, *args, **kwargs)
+            _begin_call(call)
+            result = original(self, fileset, processor_instance, *args, **kwargs)
+            if call.watched:
+                _look_again(call, result)
+            return result
         except BaseException as raised:
             error = raised
             raise
         finally:
-            if call is not None:
+            if call.watched:
                 _end_call(call, error)
             del error  # it knows this frame
 
@@ -236,25 +244,33 @@ def _watched_run(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @hook("a call of the Runner could not be watched")
-def _begin_call(runner: Any, fileset: Any, processor: Any) -> RunnerCall | None:
-    watchers = _watchers()
-    if not watchers:
-        return None
-    call = RunnerCall(runner, fileset, processor, watchers)
-    call.tell("call_begins")
-    _wrap_executor(getattr(runner, "executor", None))
-    call.token = _call.set(call)
-    return call
+def _begin_call(call: RunnerCall) -> None:
+    call.watched = bool(_open)
+    call.watchers = _watchers()
+    call.watched = bool(call.watchers)
+    if call.watched:
+        _wrap_executor(getattr(call.runner, "executor", None))
+        call.token = _call.set(call)
+        call.tell("call_begins")
 
 
 @hook("the end of a Runner's call")
 def _end_call(call: RunnerCall, error: BaseException | None) -> None:
     call.error = call.error or error
     try:
-        if call.token is not None:
-            _call.reset(call.token)
+        _leave(_call, call.token)
     finally:
         call.tell("call_ends")
+
+
+def _leave(variable: ContextVar[Any], token: Token[Any] | None) -> None:
+    """Back to what was around."""
+    try:
+        if token is not None:
+            variable.reset(token)
+    except BaseException:
+        variable.set(None)
+        raise
 
 
 def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -305,15 +321,14 @@ def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Cal
         return None
     call.items = list(items)
     call.tell("work_is_known")
-    wanted = bool(argument(work, "savemetrics"))
     closure = _with_report(call, work) or work
-    return replace(function, work, closure), functools.partial(_look_at_output, call, wanted)
+    return replace(function, work, closure), functools.partial(_look_at_output, call)
 
 
 @hook("Coffea's report is not there")
 def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.partial[Any] | None:
     """The same work with Coffea's report in its output; a checkpoint holds what it would hold without us."""
-    wanted = argument(work, "savemetrics")
+    call.metrics_wanted = wanted = bool(argument(work, "savemetrics"))
     checkpointer = argument(work, "checkpointer")
     if checkpointer is None:
         return with_arguments(work, savemetrics=True)
@@ -324,26 +339,46 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
         return None  # a worker need not have this package
     from roastcoffea.checkpoints import CleanCheckpoints
 
-    return with_arguments(work, savemetrics=True, checkpointer=CleanCheckpoints(checkpointer, wanted))
+    clean = CleanCheckpoints(checkpointer, wanted, OUTPUT_KEY, REPLAYED_KEY)
+    return with_arguments(work, savemetrics=True, checkpointer=clean)
 
 
 @hook("the output of the run could not be looked at")
-def _look_at_output(call: RunnerCall, metrics_wanted: bool, result: Any) -> None:
-    """Takes report and records out of what the executor returns, before postprocess() sees it."""
+def _look_at_output(call: RunnerCall, result: Any) -> None:
+    """Before postprocess() sees what the executor returns."""
     wrapped, error = result
     if isinstance(error, BaseException):
         call.error = error
+    _take_out(call, wrapped)
+
+
+@hook("the output of the run could not be looked at")
+def _look_again(call: RunnerCall, result: Any) -> None:
+    """Where the executor's call was not seen: what is ours has no place in the result."""
+    _take_out(call, result)
+
+
+def _take_out(call: RunnerCall, wrapped: Any) -> None:
+    """Takes report and records out of Coffea's wrapped output."""
     if not isinstance(wrapped, MutableMapping):
         return
     try:
-        report = wrapped.get("metrics") if metrics_wanted else wrapped.pop("metrics", None)
+        report = wrapped.get("metrics") if call.metrics_wanted else wrapped.pop("metrics", None)
+        replayed = wrapped.pop(REPLAYED_KEY, {})
+        if report is None and replayed:
+            report = {"entries": 0, "bytesread": 0, "processtime": 0}  # all of it was replayed
         if isinstance(report, dict):
-            call.report = {
-                **{key: list(value) if isinstance(value, set) else value for key, value in report.items()},
-                "chunks": len(call.items),
-            }
+            call.report = _work_of(report, len(call.items), replayed)
+        call.replayed += replayed.get("chunks", 0)
     finally:
         call.take_chunks(wrapped.get("out"))
+
+
+def _work_of(report: dict[str, Any], chunks: int, replayed: dict[str, Any]) -> dict[str, Any]:
+    """Coffea's report as it returns it, without what a checkpoint has replayed: that was another run's work."""
+    plain = {key: list(value) if isinstance(value, set) else value for key, value in report.items()}
+    plain["chunks"] = chunks
+    return {key: value - replayed[key] if key in replayed else value for key, value in plain.items()}
 
 
 # ---- preprocessing ----
@@ -369,13 +404,14 @@ def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, Toke
         return None
     preprocessing = Preprocessing(getattr(type(runner), fetcher, None))
     _wrap_executor(getattr(runner, "pre_executor", None))
-    return preprocessing, _preprocessing.set(preprocessing), time.perf_counter()
+    begun = time.perf_counter()
+    return preprocessing, _preprocessing.set(preprocessing), begun
 
 
 @hook("the end of preprocessing")
 def _end_preprocessing(preprocessing: Preprocessing, token: Token[Any], begun: float) -> None:
+    _leave(_preprocessing, token)
     preprocessing.seconds += time.perf_counter() - begun
-    _preprocessing.reset(token)
     for watcher in _watchers():
         attempt("preprocessing", watcher.note, watcher.preprocessed, preprocessing)
 

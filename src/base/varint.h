@@ -76,4 +76,13 @@ static inline bool roast_get_zigzag(const uint8_t **at, const uint8_t *end, int6
     return true;
 }
 
+/* a + b and a - b for any two numbers, as they wrap around. */
+static inline int64_t roast_wrap_add(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t roast_wrap_sub(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 #endif

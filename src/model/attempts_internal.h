@@ -76,13 +76,4 @@ const char *roast_attempt_row_read(const roast_attempts *attempts, int64_t last_
 /* A prefix that is new is "other". */
 roast_status roast_attempts_prefix(roast_attempts *attempts, roast_str prefix, uint32_t *id);
 
-/* a + b and a - b for any two numbers, as they wrap around. */
-static inline int64_t roast_wrap_add(int64_t a, int64_t b) {
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static inline int64_t roast_wrap_sub(int64_t a, int64_t b) {
-    return (int64_t)((uint64_t)a - (uint64_t)b);
-}
-
 #endif

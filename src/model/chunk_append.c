@@ -34,25 +34,6 @@ static bool split_task_key(roast_str key, roast_str *front, uint8_t hash[ROAST_T
 
 /* ---- entries ---- */
 
-static roast_status add_origin(roast_chunklog *log, const roast_chunk *chunk, uint32_t *ref) {
-    *ref = 0;
-    if (chunk->token == 0 && chunk->pid == 0 && chunk->host.data == NULL &&
-        chunk->worker.data == NULL)
-        return ROAST_OK;
-    roast_str host = roast_text_cut(chunk->host), worker = roast_text_cut(chunk->worker);
-    uint8_t *at;
-    ROAST_TRY(roast_entry_begin(log,
-                                ROAST_TOKEN_BYTES + ROAST_VARINT_MAX + 2 * ROAST_TEXT_LENGTH_MAX +
-                                    host.len + worker.len,
-                                &at));
-    for (int byte = 0; byte < ROAST_TOKEN_BYTES; byte++)
-        *at++ = (uint8_t)(chunk->token >> (8 * byte));
-    at = roast_put_varint(at, chunk->pid > 0 ? (uint64_t)chunk->pid : 0);
-    at = roast_put_label(at, host);
-    at = roast_put_label(at, worker);
-    return roast_entry_end(log, ROAST_ENTRY_ORIGIN, at, ref);
-}
-
 _Static_assert(offsetof(roast_section, name) == 0 && offsetof(roast_read, branch) == 0,
                "names are taken from the front of an item");
 
@@ -169,7 +150,12 @@ static roast_status add_entries(roast_chunklog *log, const roast_chunk *chunk,
         remember(refs->file, *file);
     }
     if (!recall(refs->origin, origin)) {
-        ROAST_TRY(add_origin(log, chunk, origin));
+        const roast_origin from = {.token = chunk->token,
+                                   .run = chunk->run,
+                                   .pid = chunk->pid,
+                                   .host = chunk->host,
+                                   .worker = chunk->worker};
+        ROAST_TRY(roast_entry_origin(log, &from, origin));
         remember(refs->origin, *origin);
     }
     return ROAST_OK;
@@ -224,7 +210,7 @@ static uint8_t *put_customs(uint8_t *at, const roast_chunk *chunk) {
         } else if (custom->kind == ROAST_CUSTOM_BOOL || custom->kind == ROAST_CUSTOM_INT) {
             at = roast_put_zigzag(at, custom->integer);
         } else if (custom->kind != ROAST_CUSTOM_NULL) {
-            at = put_text(at, custom->text);
+            at = roast_put_text(at, custom->text);
         }
     }
     return at;
@@ -242,7 +228,7 @@ static size_t row_bound(const roast_chunk *chunk) {
     bound += roast_text_cut(chunk->error_type).len + roast_text_cut(chunk->error_message).len;
     for (uint32_t i = 0; i < chunk->n_customs; i++)
         bound += 2 + 3 * ROAST_VARINT_MAX + roast_text_cut(chunk->customs[i].key).len +
-                 roast_text_cut(chunk->customs[i].text).len;
+                 chunk->customs[i].text.len;
     return bound;
 }
 
@@ -307,6 +293,9 @@ static roast_status check_tails(const roast_chunk *chunk, const char *where, roa
         if ((unsigned)chunk->customs[i].scope >= ROAST_SCOPES ||
             (unsigned)chunk->customs[i].kind >= ROAST_CUSTOM_KINDS)
             return roast_error_set(err, ROAST_EINVAL, where, -1, "value %u is malformed", i);
+        else if (chunk->customs[i].text.len > ROAST_MAX_VALUE)
+            return roast_error_set(err, ROAST_ELIMIT, where, -1, "value %u has %zu bytes", i,
+                                   chunk->customs[i].text.len);
     return ROAST_OK;
 }
 

@@ -86,6 +86,32 @@ roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *r
     return roast_entry_end(log, ROAST_ENTRY_STRING, roast_put_text(at, text), ref);
 }
 
+static uint8_t *put_token(uint8_t *at, uint64_t token) {
+    for (int byte = 0; byte < ROAST_TOKEN_BYTES; byte++)
+        *at++ = (uint8_t)(token >> (8 * byte));
+    return at;
+}
+
+roast_status roast_entry_origin(roast_chunklog *log, const roast_origin *origin, uint32_t *ref) {
+    *ref = 0;
+    if (origin->token == 0 && origin->run == 0 && origin->pid == 0 && origin->host.data == NULL &&
+        origin->worker.data == NULL)
+        return ROAST_OK;
+    roast_str host = roast_text_cut(origin->host), worker = roast_text_cut(origin->worker);
+    uint8_t *at;
+    ROAST_TRY(roast_entry_begin(log,
+                                2 * (ROAST_TOKEN_BYTES + ROAST_VARINT_MAX + ROAST_TEXT_LENGTH_MAX) +
+                                    host.len + worker.len,
+                                &at));
+    at = put_token(at, origin->token);
+    at = put_token(at, origin->run);
+    at = roast_put_varint(at, origin->pid > 0 ? (uint64_t)origin->pid : 0);
+    at = roast_put_zigzag(at, origin->behind_us);
+    at = roast_put_label(at, host);
+    at = roast_put_label(at, worker);
+    return roast_entry_end(log, ROAST_ENTRY_ORIGIN, at, ref);
+}
+
 roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
                               roast_str treename, uint32_t *ref) {
     *ref = 0;
@@ -162,6 +188,27 @@ roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref) {
     return layout;
 }
 
+static uint64_t get_token(const uint8_t **at) {
+    uint64_t token = 0;
+    for (int byte = ROAST_TOKEN_BYTES - 1; byte >= 0; byte--)
+        token = token << 8 | (*at)[byte];
+    *at += ROAST_TOKEN_BYTES;
+    return token;
+}
+
+roast_origin roast_entry_get_origin(const roast_chunklog *log, uint32_t ref) {
+    roast_str payload = roast_entry_payload(log, ref);
+    const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
+    roast_origin origin;
+    origin.token = get_token(&at);
+    origin.run = get_token(&at);
+    origin.pid = (int64_t)next_number(&at, end);
+    origin.behind_us = roast_unzigzag(next_number(&at, end));
+    roast_get_label(&at, end, &origin.host);
+    roast_get_label(&at, end, &origin.worker);
+    return origin;
+}
+
 roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref) {
     roast_str payload = roast_entry_payload(log, ref), text = {NULL, 0};
     const uint8_t *at = (const uint8_t *)payload.data;
@@ -208,11 +255,12 @@ static bool check_labels(checker *c, int n) {
 }
 
 static bool check_origin(checker *c) {
-    uint64_t pid;
-    if (c->end - c->at < ROAST_TOKEN_BYTES)
+    uint64_t pid, behind;
+    if (c->end - c->at < 2 * ROAST_TOKEN_BYTES)
         return false;
-    c->at += ROAST_TOKEN_BYTES;
-    return check_number(c, INT64_MAX, &pid) && check_labels(c, 2);
+    c->at += 2 * ROAST_TOKEN_BYTES;
+    return check_number(c, INT64_MAX, &pid) && check_number(c, UINT64_MAX, &behind) &&
+           check_labels(c, 2);
 }
 
 static bool check_branches(checker *c) {

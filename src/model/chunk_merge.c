@@ -214,6 +214,53 @@ roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *fr
     return ROAST_OK;
 }
 
+/* ---- clocks ---- */
+
+/* What a shift says of a worker; 0: nothing. */
+static int64_t shift_of(roast_str worker, const roast_clock_shift *shifts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (worker.data != NULL && roast_str_equal(worker, shifts[i].worker))
+            return shifts[i].behind_us;
+    return 0;
+}
+
+static roast_status shift_origins(roast_chunklog *into, const roast_clock_shift *shifts,
+                                  size_t count, entry_map *map, uint32_t entries) {
+    for (uint32_t id = 0; id < entries; id++) {
+        if (roast_entry_kind_of(into, map->refs[id]) != ROAST_ENTRY_ORIGIN)
+            continue;
+        roast_origin origin = roast_entry_get_origin(into, map->refs[id]);
+        int64_t behind_us = shift_of(origin.worker, shifts, count);
+        if (behind_us == 0)
+            continue;
+        origin.behind_us = roast_wrap_add(origin.behind_us, behind_us);
+        ROAST_TRY(roast_entry_origin(into, &origin, &map->refs[id]));
+    }
+    return ROAST_OK;
+}
+
+roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_shift *shifts,
+                                  size_t count, roast_chunklog **out, roast_error *err) {
+    roast_merge_result result = {0, 0};
+    roast_chunklog *shifted;
+    entry_map map;
+    ROAST_TRY(roast_chunklog_new(&shifted, err));
+    roast_status status = init_map(&map, shifted, log);
+    if (status == ROAST_OK)
+        status = shift_origins(shifted, shifts, count, &map, log->entries.count);
+    if (status == ROAST_OK)
+        status = merge_rows(shifted, log, false, map.refs, &result);
+    reset_map(&map);
+    if (status != ROAST_OK) {
+        roast_chunklog_free(shifted);
+        return roast_error_set(err, status, "roast_chunklog_shift", -1, "no room for the chunks");
+    }
+    *out = shifted;
+    return ROAST_OK;
+}
+
+/* ---- slices ---- */
+
 static bool slice_fits(uint64_t count, int64_t start, uint64_t n, int64_t step) {
     if (n == 0)
         return true;

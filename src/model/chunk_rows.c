@@ -96,19 +96,6 @@ const uint8_t *roast_skip_numbers(const uint8_t *at, const uint8_t *end, uint64_
 
 /* ---- reading ---- */
 
-static void read_origin(const roast_chunklog *log, uint32_t ref, roast_chunk *out) {
-    roast_str payload = roast_entry_payload(log, ref);
-    const uint8_t *at = (const uint8_t *)payload.data, *end = at + payload.len;
-    for (int byte = ROAST_TOKEN_BYTES - 1; byte >= 0; byte--)
-        out->token = out->token << 8 | at[byte];
-    at += ROAST_TOKEN_BYTES;
-    uint64_t pid = 0;
-    roast_get_varint(&at, end, &pid);
-    out->pid = (int64_t)pid;
-    roast_get_label(&at, end, &out->host);
-    roast_get_label(&at, end, &out->worker);
-}
-
 static void read_context(const roast_chunklog *log, const roast_context *context,
                          roast_chunk *out) {
     out->have = context->have;
@@ -215,8 +202,14 @@ bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t
     out->packed.origin = refs[ROAST_REF_ORIGIN];
     if (refs[ROAST_REF_FILE] != 0)
         roast_entry_file_labels(log, refs[ROAST_REF_FILE], &out->file, &out->uuid, &out->treename);
+    roast_origin origin = {0};
     if (refs[ROAST_REF_ORIGIN] != 0)
-        read_origin(log, refs[ROAST_REF_ORIGIN], out);
+        origin = roast_entry_get_origin(log, refs[ROAST_REF_ORIGIN]);
+    out->token = origin.token;
+    out->run = origin.run;
+    out->pid = origin.pid;
+    out->host = origin.host;
+    out->worker = origin.worker;
     if (!cut_hash(at, &end, context.flags))
         return false;
     if (context.flags & ROAST_ROW_TASK_HASH)
@@ -227,6 +220,8 @@ bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t
         return false;
     /* To the end of the row: reading eight bytes at a time is safe there. */
     get_numbers(log, at, row_end, &context, out);
+    if (out->have & ROAST_CHUNK_HAS(start_us))
+        out->start_us = roast_wrap_add(out->start_us, origin.behind_us);
     return get_tails(tail, end, context.flags, out);
 }
 

@@ -131,8 +131,8 @@ static bool get_custom_value(const uint8_t **at, const uint8_t *end, roast_custo
         return get_real(at, end, &out->real);
     case ROAST_CUSTOM_TEXT:
     case ROAST_CUSTOM_JSON:
-    case ROAST_CUSTOM_PICKLE:
-        return roast_get_text(at, end, &out->text);
+    case ROAST_CUSTOM_LEFT_OUT:
+        return roast_get_long_text(at, end, ROAST_MAX_VALUE, &out->text);
     case ROAST_CUSTOM_NULL:
     case ROAST_CUSTOM_KINDS:
         break;

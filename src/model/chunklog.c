@@ -12,6 +12,11 @@ roast_status roast_chunklog_new(roast_chunklog **out, roast_error *err) {
     return ROAST_OK;
 }
 
+uint64_t roast_run_token(roast_str name) {
+    uint64_t token = roast_hash(name.data, name.len);
+    return token != 0 ? token : 1;
+}
+
 /* Entries, rows and marks. */
 static void free_arrays(roast_chunklog *log) {
     if (log->block != NULL) {

@@ -15,7 +15,7 @@
  * 1; 0 means "none". A text is its length and its bytes; a label is a text or nothing. */
 typedef enum roast_entry_kind {
     ROAST_ENTRY_STRING = 1, /* text */
-    ROAST_ENTRY_ORIGIN,     /* token (8 bytes), pid, label host, label worker */
+    ROAST_ENTRY_ORIGIN,     /* see roast_origin */
     ROAST_ENTRY_FILE,       /* label name, label uuid, label treename */
     ROAST_ENTRY_BRANCHES,   /* n, n × text */
     ROAST_ENTRY_LAYOUT,     /* n, n × (kind + 4 if folded, parent + 1, text) */
@@ -33,6 +33,14 @@ typedef struct roast_context {
     uint64_t rests;   /* of these, the ones that are no whole number of their unit */
     roast_str dataset, task;
 } roast_context;
+
+/* Where a row comes from: token and run (8 bytes each), pid, behind (signed), label host, label worker. */
+typedef struct roast_origin {
+    uint64_t token, run;
+    int64_t pid;
+    int64_t behind_us; /* what the clock there is behind: added to the start of each chunk that is read */
+    roast_str host, worker;
+} roast_origin;
 
 /* The references at the front of a row, in this order. */
 typedef enum roast_row_ref {
@@ -96,13 +104,17 @@ roast_str roast_text_cut(roast_str text);
 /* Both want a text that was cut. */
 uint8_t *roast_put_text(uint8_t *at, roast_str text);
 uint8_t *roast_put_label(uint8_t *at, roast_str text); /* absent where data is NULL */
-static inline bool roast_get_text(const uint8_t **at, const uint8_t *end, roast_str *out) {
+static inline bool roast_get_long_text(const uint8_t **at, const uint8_t *end, size_t limit,
+                                       roast_str *out) {
     uint64_t len;
-    if (!roast_get_varint(at, end, &len) || len > ROAST_MAX_TEXT || len > (size_t)(end - *at))
+    if (!roast_get_varint(at, end, &len) || len > limit || len > (size_t)(end - *at))
         return false;
     *out = (roast_str){(const char *)*at, (size_t)len};
     *at += len;
     return true;
+}
+static inline bool roast_get_text(const uint8_t **at, const uint8_t *end, roast_str *out) {
+    return roast_get_long_text(at, end, ROAST_MAX_TEXT, out);
 }
 static inline bool roast_get_label(const uint8_t **at, const uint8_t *end, roast_str *out) {
     uint64_t raw;
@@ -143,6 +155,8 @@ roast_status roast_entry_end(roast_chunklog *log, roast_entry_kind kind, const u
                              uint32_t *ref);
 /* The reference of a text, cut to ROAST_MAX_TEXT. */
 roast_status roast_entry_string(roast_chunklog *log, roast_str text, uint32_t *ref);
+/* 0 where nothing is known of the origin. */
+roast_status roast_entry_origin(roast_chunklog *log, const roast_origin *origin, uint32_t *ref);
 /* 0 where nothing is known of the file. */
 roast_status roast_entry_file(roast_chunklog *log, roast_str name, roast_str uuid,
                               roast_str treename, uint32_t *ref);
@@ -174,6 +188,7 @@ typedef struct roast_layout {
     const uint8_t *items, *end;
 } roast_layout;
 roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref);
+roast_origin roast_entry_get_origin(const roast_chunklog *log, uint32_t ref);
 void roast_entry_file_labels(const roast_chunklog *log, uint32_t ref, roast_str *name,
                              roast_str *uuid, roast_str *treename);
 

@@ -1,6 +1,7 @@
 #include "roast/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -34,6 +35,7 @@ struct roast_run {
     roast_str *notes;
     size_t notes_capacity;
     uint32_t note_count;
+    roast_intern note_keys; /* the same texts, to find one */
     roast_intern meta_keys; /* a key's number is that of its entry */
     meta_entry *meta;
     size_t meta_capacity;
@@ -74,12 +76,46 @@ void roast_run_free(roast_run *run) {
     roast_arena_reset(&run->texts);
     roast_free(run->columns);
     roast_free(run->notes);
+    roast_intern_reset(&run->note_keys);
     roast_intern_reset(&run->meta_keys);
     roast_free(run->meta);
     roast_intern_reset(&run->span_keys);
     roast_free(run->spans);
     roast_buffer_reset(&run->span_key);
     roast_free(run);
+}
+
+static roast_status copy_lists(const roast_run *from, roast_run *to, roast_error *err) {
+    ROAST_TRY(roast_run_set_processor(to, from->processor, err));
+    for (uint32_t i = 0; i < from->column_count; i++)
+        ROAST_TRY(roast_run_add_column(to, from->columns[i], err));
+    for (uint32_t i = 0; i < from->note_count; i++)
+        ROAST_TRY(roast_run_add_note(to, from->notes[i], err));
+    for (uint32_t i = 0; i < from->meta_keys.count; i++)
+        ROAST_TRY(roast_run_set_meta(to, from->meta[i].key, from->meta[i].value, err));
+    for (uint32_t i = 0; i < from->span_keys.count; i++)
+        ROAST_TRY(roast_run_add_span(to, &from->spans[i], err));
+    return ROAST_OK;
+}
+
+roast_status roast_run_new_view(const roast_run *from, roast_run **out, roast_error *err) {
+    roast_run *run;
+    ROAST_TRY(roast_run_new(&run, err));
+    run->clock = from->clock;
+    run->report = from->report;
+    run->replayed = from->replayed;
+    run->lent_chunks = roast_run_chunks_view(from);
+    run->lent_series = roast_run_series_view(from);
+    run->lent_counts = roast_run_counts_view(from);
+    run->lent_attempts = roast_run_attempts_view(from);
+    run->lent_sections = roast_run_sections_view(from);
+    roast_status status = copy_lists(from, run, err);
+    if (status != ROAST_OK) {
+        roast_run_free(run);
+        return status;
+    }
+    *out = run;
+    return ROAST_OK;
 }
 
 /* ---- clock and report ---- */
@@ -188,12 +224,13 @@ roast_str roast_run_meta(const roast_run *run, roast_str key) {
 roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err) {
     if (note.data == NULL)
         return roast_error_set(err, ROAST_EINVAL, "run note", -1, "a note needs a text");
-    for (uint32_t i = 0; i < run->note_count; i++)
-        if (roast_str_equal(run->notes[i], note))
-            return ROAST_OK;
-    if (run->note_count == UINT32_MAX)
-        return roast_error_set(err, ROAST_ELIMIT, "run note", -1, "too many notes");
-    roast_status status = add_text(run, &run->notes, &run->notes_capacity, &run->note_count, note);
+    uint32_t before = run->note_keys.count, index;
+    roast_status status = roast_intern_add(&run->note_keys, note, &index);
+    if (status == ROAST_OK && index == before) {
+        status = add_text(run, &run->notes, &run->notes_capacity, &run->note_count, note);
+        if (status != ROAST_OK)
+            roast_intern_truncate(&run->note_keys, before);
+    }
     return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
 }
 
@@ -203,6 +240,54 @@ uint32_t roast_run_note_count(const roast_run *run) {
 
 roast_str roast_run_note(const roast_run *run, uint32_t index) {
     return index < run->note_count ? run->notes[index] : (roast_str){NULL, 0};
+}
+
+/* How much of a text a note shows, in bytes: no part of a character. */
+static int shown(roast_str text) {
+    size_t len = text.len < 200 ? text.len : 200;
+    while (len < text.len && len > 0 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
+        len--;
+    return (int)len;
+}
+
+static roast_status note_left_out(roast_run *run, const roast_custom *custom, uint32_t first,
+                                  uint64_t *more, roast_error *err) {
+    enum { NOTED = 20 };
+    char text[512];
+    uint32_t index;
+    int len =
+        snprintf(text, sizeof text, "the value '%.*s' of a chunk was left out: %.*s",
+                 shown(custom->key), custom->key.data, shown(custom->text), custom->text.data);
+    roast_str note = {text, (size_t)len};
+    if (roast_intern_find(&run->note_keys, note, &index))
+        return ROAST_OK;
+    if (run->note_count - first < NOTED)
+        return roast_run_add_note(run, note, err);
+    ++*more;
+    return ROAST_OK;
+}
+
+roast_status roast_run_note_left_out(roast_run *run, roast_error *err) {
+    const roast_chunklog *log = roast_run_chunks_view(run);
+    uint32_t first = run->note_count;
+    uint64_t more = 0;
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        roast_tail_cursor tail;
+        roast_custom custom;
+        roast_chunk_customs(log, &chunk, &tail);
+        while (roast_chunk_next_custom(&tail, &custom))
+            if (custom.kind == ROAST_CUSTOM_LEFT_OUT)
+                ROAST_TRY(note_left_out(run, &custom, first, &more, err));
+    }
+    if (more == 0)
+        return ROAST_OK;
+    char text[96];
+    int len = snprintf(text, sizeof text, "%llu more values of chunks were left out",
+                       (unsigned long long)more);
+    return roast_run_add_note(run, (roast_str){text, (size_t)len}, err);
 }
 
 void roast_run_set_replayed(roast_run *run, uint64_t chunks) {

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/utf8.h"
+#include "roast/grid.h"
 
 static void begin_field(roast_csv_row *row) {
     if (row->begun)
@@ -22,6 +23,25 @@ static bool needs_quotes(roast_str text) {
             return true;
     /* Readers that cut blanks leave those within quotes. */
     return text.data[0] == ' ' || text.data[text.len - 1] == ' ';
+}
+
+/* What a spreadsheet takes for a formula, and runs. */
+static bool looks_like_a_formula(roast_str text) {
+    return text.len > 0 && memchr("=+-@", text.data[0], 4) != NULL;
+}
+
+/* As a terminal can show it: one line, no control characters. */
+static void put_clean_letters(roast_sink *sink, roast_str text) {
+    if (looks_like_a_formula(text))
+        roast_sink_puts(sink, "'");
+    for (size_t at = 0; at < text.len;) {
+        const char *quote = memchr(text.data + at, '"', text.len - at);
+        size_t end = quote != NULL ? (size_t)(quote - text.data) + 1 : text.len;
+        roast_text_put_clean(sink, (roast_str){text.data + at, end - at});
+        if (quote != NULL)
+            roast_sink_puts(sink, "\""); /* once more */
+        at = end;
+    }
 }
 
 static void put_letters(roast_sink *sink, roast_str text) {
@@ -45,7 +65,10 @@ void roast_csv_put_text(roast_csv_row *row, roast_str text) {
     bool quotes = needs_quotes(text);
     if (quotes)
         roast_sink_puts(row->sink, "\"");
-    put_letters(row->sink, text);
+    if (row->safe)
+        put_clean_letters(row->sink, text);
+    else
+        put_letters(row->sink, text);
     if (quotes)
         roast_sink_puts(row->sink, "\"");
 }

@@ -76,6 +76,10 @@ void roast_csv_free(roast_csv *csv) {
     roast_free(csv);
 }
 
+void roast_csv_set_safe(roast_csv *csv) {
+    csv->row.safe = true;
+}
+
 /* ---- fields that may be absent ---- */
 
 static void put_int(roast_csv *csv, bool there, int64_t value) {

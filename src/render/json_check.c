@@ -178,12 +178,12 @@ bool roast_json_is_valid(roast_str text) {
 static void copy_utf8(roast_sink *sink, const char *from, size_t left) {
     const uint8_t *at = (const uint8_t *)from;
     for (size_t len; left > 0; at += len, left -= len) {
-        for (len = 0; len < left && at[len] < 0x80;)
+        for (len = 0; len < left && at[len] < 0x7f;)
             len++;
-        if (len > 0 || roast_utf8_character(at, left, &len))
+        if (len > 0)
             roast_sink_write(sink, at, len);
         else
-            roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
+            len = roast_json_put_character(sink, (roast_str){(const char *)at, left});
     }
 }
 

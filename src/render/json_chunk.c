@@ -67,7 +67,7 @@ void roast_json_put_custom(roast_json *json, const roast_custom *custom) {
         roast_json_raw(json, custom->text);
         return;
     case ROAST_CUSTOM_NULL:
-    case ROAST_CUSTOM_PICKLE: /* an object of Python's: nothing that JSON could say */
+    case ROAST_CUSTOM_LEFT_OUT:
     case ROAST_CUSTOM_KINDS:
         break;
     }
@@ -92,7 +92,8 @@ static void put_customs(roast_json *json, const roast_chunklog *log, const roast
     roast_tail tail = roast_tail_of_customs(log, chunk);
     roast_custom custom;
     while (roast_tail_next_custom(&tail, &custom)) {
-        if (custom.scope != ROAST_SCOPE_CHUNK || (beside_keys && is_a_key(custom.key)))
+        if (custom.scope != ROAST_SCOPE_CHUNK || custom.kind == ROAST_CUSTOM_LEFT_OUT ||
+            (beside_keys && is_a_key(custom.key)))
             continue;
         roast_json_key_str(json, custom.key);
         roast_json_put_custom(json, &custom);
@@ -135,7 +136,7 @@ static roast_status add_customs(roast_json_chunks *chunks, const roast_chunklog 
     roast_custom custom;
     sum *total;
     while (roast_tail_next_custom(&tail, &custom)) {
-        if (custom.scope != scope)
+        if (custom.scope != scope || custom.kind == ROAST_CUSTOM_LEFT_OUT)
             continue;
         ROAST_TRY(sum_of(chunks, custom.key, &total));
         total->custom = custom;

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "render/json_check.h"
 #include "render/moment.h"
+#include "render/unicode.h"
 
 void roast_json_init(roast_json *json, roast_sink *sink, unsigned open) {
     *json = (roast_json){.sink = sink, .open = open};
@@ -89,6 +90,18 @@ static size_t plain_run(const uint8_t *at, size_t left) {
     return len;
 }
 
+size_t roast_json_put_character(roast_sink *sink, roast_str text) {
+    uint32_t code;
+    size_t len = roast_utf8_next(text, 0, &code);
+    if (code == ROAST_BROKEN)
+        roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
+    else if (roast_code_is_unsafe(code))
+        roast_sink_printf(sink, "\\u%04x", (unsigned)code);
+    else
+        roast_sink_write(sink, text.data, len);
+    return len;
+}
+
 static void put_escape(roast_sink *sink, uint8_t byte) {
     static const char short_of[0x20] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -105,14 +118,14 @@ static void put_string(roast_sink *sink, roast_str text) {
     roast_sink_puts(sink, "\"");
     for (size_t left = text.len, len; left > 0; at += len, left -= len) {
         len = plain_run(at, left);
-        if (len > 0)
+        if (len > 0) {
             roast_sink_write(sink, at, len);
-        else if (!roast_utf8_character(at, left, &len))
-            roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
-        else if (len > 1)
-            roast_sink_write(sink, at, len);
-        else
+        } else if (*at < 0x7f) {
             put_escape(sink, *at);
+            len = 1;
+        } else {
+            len = roast_json_put_character(sink, (roast_str){(const char *)at, left});
+        }
     }
     roast_sink_puts(sink, "\"");
 }

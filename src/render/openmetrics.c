@@ -5,25 +5,37 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/utf8.h"
 #include "model/keys.h"
 #include "render/rows.h"
+#include "render/unicode.h"
+#include "roast/grid.h"
 
 /* ---- texts ---- */
+
+/* What is not safe to show becomes its code, in letters; the format has no escape for it. */
+static size_t put_character(roast_sink *sink, roast_str text) {
+    uint32_t code;
+    size_t len = roast_utf8_next(text, 0, &code);
+    if (roast_code_is_unsafe(code))
+        roast_sink_puts(sink, "\\");
+    roast_text_put_clean(sink, (roast_str){text.data, len});
+    return len;
+}
 
 static void put_escaped(roast_sink *sink, roast_str text) {
     const uint8_t *at = (const uint8_t *)text.data;
     for (size_t left = text.len, len; left > 0; at += len, left -= len) {
-        for (len = 0; len < left && at[len] < 0x80 && strchr("\\\"\n", at[len]) == NULL;)
+        for (len = 0;
+             len < left && at[len] >= 0x20 && at[len] < 0x7f && at[len] != '\\' && at[len] != '"';)
             len++;
-        if (len > 0)
+        if (len > 0) {
             roast_sink_write(sink, at, len);
-        else if (!roast_utf8_character(at, left, &len))
-            roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
-        else if (len > 1 || *at == '\0')
-            roast_sink_write(sink, at, len);
-        else
+        } else if (*at == '\\' || *at == '"' || *at == '\n') {
             roast_sink_printf(sink, "\\%c", *at == '\n' ? 'n' : *at);
+            len = 1;
+        } else {
+            len = put_character(sink, (roast_str){(const char *)at, left});
+        }
     }
 }
 

@@ -93,8 +93,7 @@ size_t roast_text_width(roast_str text) {
 
 /* ---- what is safe to show ---- */
 
-/* Control characters, and those that turn the direction of what follows or end a line. */
-static bool is_unsafe(uint32_t code) {
+bool roast_code_is_unsafe(uint32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
            code == 0x61c;
@@ -116,7 +115,7 @@ void roast_text_put_clean(roast_sink *sink, roast_str text) {
     for (size_t at = 0; at < text.len;) {
         uint32_t code;
         size_t len = roast_utf8_next(text, at, &code);
-        if (code == ROAST_BROKEN || is_unsafe(code)) {
+        if (code == ROAST_BROKEN || roast_code_is_unsafe(code)) {
             roast_sink_write(sink, text.data + clean, at - clean);
             if (code == ROAST_BROKEN)
                 roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);

@@ -8,6 +8,8 @@
 
 /* The character at text[at], and how many bytes it takes. `at` must be below text.len. */
 size_t roast_utf8_next(roast_str text, size_t at, uint32_t *code);
+/* Control characters, and those that turn the direction of what follows or end a line: nothing for a terminal. */
+bool roast_code_is_unsafe(uint32_t code);
 /* 0, 1 or 2; control characters count as 1. */
 unsigned roast_code_width(uint32_t code);
 

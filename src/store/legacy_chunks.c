@@ -131,10 +131,13 @@ static roast_status put_custom(chunk_parse *p, roast_str key, const json_t *valu
     default:
         custom->kind = ROAST_CUSTOM_JSON;
         ROAST_TRY(dump(p, value, &custom->text, err));
-        if (custom->text.len > ROAST_MAX_TEXT) { /* half a JSON text is none */
-            p->input->odd_values++;
-            return ROAST_OK;
-        }
+    }
+    /* A key that 0.1.x meant as it is would be taken for a tag of ours. */
+    if (custom->text.len > ROAST_MAX_VALUE ||
+        (custom->kind == ROAST_CUSTOM_JSON &&
+         memmem(custom->text.data, custom->text.len, "\"$\":", 4) != NULL)) {
+        p->input->odd_values++;
+        return ROAST_OK;
     }
     p->chunk.n_customs++;
     return ROAST_OK;

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -48,6 +50,7 @@ typedef struct page_file {
     bool finished;    /* does not change any more */
     uint32_t damaged; /* the page that was found damaged last */
     uint8_t *scratch; /* where a page gets its checksum before it is written */
+    const char *name; /* SQLite's, as long as the file is open; NULL: it has none */
 } page_file;
 
 _Static_assert(sizeof(page_file) % 8 == 0, "what lies behind it is aligned");
@@ -127,7 +130,19 @@ static int characteristics(sqlite3_file *file) {
     return own->checked && own->finished ? known | SQLITE_IOCAP_IMMUTABLE : known;
 }
 
+/* Opening a pipe would wait for its other end. */
+static bool may_open(const char *name) {
+    struct stat info;
+    return name == NULL || stat(name, &info) != 0 || S_ISREG(info.st_mode);
+}
+
+/* The system's VFS opens this file by itself. */
 static int map_shared(sqlite3_file *file, int region, int size, int extend, void volatile **out) {
+    char name[ROAST_PAGES_MAX_PATH + sizeof "-shm"];
+    *out = NULL;
+    snprintf(name, sizeof name, "%s-shm", ((page_file *)file)->name);
+    if (region == 0 && !may_open(name))
+        return SQLITE_CANTOPEN;
     return CALL(file, xShmMap, region, size, extend, out);
 }
 
@@ -188,6 +203,9 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
                      int *out_flags) {
     page_file *own = (page_file *)file;
     memset(own, 0, sizeof *own);
+    if (!may_open(name))
+        return SQLITE_CANTOPEN;
+    own->name = name;
     own->checked = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     own->finished = vfs == &layer[true];
     if (own->checked && (flags & SQLITE_OPEN_READONLY) == 0) {

@@ -202,8 +202,6 @@ static bool get_value(sqlite3_stmt *row, int column, roast_custom *out) {
         if (type == SQLITE_BLOB)
             return get_nan(row, column, &out->real);
         return type == SQLITE_FLOAT && roast_db_real(row, column, &out->real);
-    case ROAST_CUSTOM_PICKLE:
-        return roast_db_blob(row, column, &out->text);
     default:
         return roast_db_text(row, column, &out->text);
     }
@@ -218,7 +216,7 @@ static roast_status take_custom(roast_store *store, sqlite3_stmt *row, roast_cus
         return ROAST_ECORRUPT;
     out->scope = (roast_custom_scope)scope;
     out->kind = (roast_custom_kind)kind;
-    if (!get_value(row, 5, out) || out->text.len > ROAST_MAX_TEXT)
+    if (!get_value(row, 5, out) || out->text.len > ROAST_MAX_VALUE)
         return ROAST_ECORRUPT;
     return roast_arena_str(&store->tails.texts, out->text, &out->text);
 }

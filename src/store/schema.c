@@ -127,7 +127,7 @@
 #define CUSTOM_METRICS                                                                             \
     "SELECT chunk, " TEXT_AT("k.key") " AS name, CASE k.scope WHEN 0 THEN 'chunk' "                \
     "WHEN 1 THEN 'timing' WHEN 2 THEN 'memory' ELSE 'bytes' END AS scope, value "                  \
-    "FROM custom_rows k WHERE chunk >= 0"
+    "FROM custom_rows k WHERE chunk >= 0 AND kind < 6"
 
 #define SOURCE(column) "(SELECT " column " FROM file_ids WHERE id = f.file)"
 #define FILES                                                                                      \

@@ -27,12 +27,14 @@ static roast_status read_mode(const char *path, bool *finished, roast_error *err
     struct stat info;
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return roast_error_set(err, ROAST_ENOTFOUND, "measurement", -1, "%s does not exist", path);
-    bool regular = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-    ssize_t got = fd < 0 ? -1 : regular ? pread(fd, header, sizeof header, 0) : 0;
+    bool regular = fd < 0 || fstat(fd, &info) != 0 || S_ISREG(info.st_mode);
+    ssize_t got = fd < 0 || !regular ? -1 : pread(fd, header, sizeof header, 0);
     int number = errno;
     if (fd >= 0)
         close(fd);
     errno = number;
+    if (!regular)
+        return roast_error_set(err, ROAST_ECORRUPT, "measurement", -1, "%s is no file", path);
     if (got < 0)
         return roast_error_set(err, ROAST_EIO, "measurement", -1, "%s: %s", path, strerror(number));
     *finished = got < (ssize_t)sizeof header || header[MODE_AT] != 2 || header[MODE_AT + 1] != 2;
@@ -269,7 +271,7 @@ static roast_status verify_live(roast_store *store, roast_error *err) {
 }
 
 static roast_status verify_finished(const roast_store *store, roast_error *err) {
-    int fd = open(store->db.path, O_RDONLY | O_CLOEXEC);
+    int fd = open(store->db.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return roast_error_set(err, ROAST_EIO, ROAST_STORE_DATABASE, -1, "%s: %s", store->db.path,
                                strerror(errno));

@@ -288,9 +288,8 @@ static int bind_custom(sqlite3_stmt *insert, int parameter, const roast_custom *
         return sqlite3_bind_double(insert, parameter, custom->real);
     case ROAST_CUSTOM_TEXT:
     case ROAST_CUSTOM_JSON:
+    case ROAST_CUSTOM_LEFT_OUT:
         return roast_db_bind_text(insert, parameter, custom->text);
-    case ROAST_CUSTOM_PICKLE:
-        return roast_db_bind_blob(insert, parameter, custom->text);
     default:
         return sqlite3_bind_null(insert, parameter);
     }

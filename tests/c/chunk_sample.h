@@ -51,6 +51,7 @@ static inline void sample_plain(sample *s, uint64_t token, uint64_t seq) {
     memset(s, 0, sizeof *s);
     s->chunk.token = token;
     s->chunk.seq = seq;
+    s->chunk.run = token * 3;
     s->chunk.dataset = str("ttbar");
     s->chunk.file = str(seq % 2 == 0 ? "even.root" : "odd.root");
     set_field(&s->chunk, ROAST_CHUNK_INDEX_start_us, 1790000000000000 + (int64_t)seq);
@@ -98,7 +99,7 @@ static inline void sample_customs(sample *s) {
         {{"", 0}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_TEXT, 0, 0, {"", 0}},
         {{"text", 4}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_TEXT, 0, 0, {"a\0b", 3}},
         {{"json", 4}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_JSON, 0, 0, {"[1,2]", 5}},
-        {{"obj", 3}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_PICKLE, 0, 0, {"\x80\x05N.", 4}},
+        {{"obj", 3}, ROAST_SCOPE_CHUNK, ROAST_CUSTOM_LEFT_OUT, 0, 0, {"too long", 8}},
     };
     memcpy(s->customs, customs, sizeof customs);
     s->chunk.customs = s->customs;
@@ -212,6 +213,7 @@ static inline void assert_same_chunk(const roast_chunklog *log, const roast_chun
             fail_msg("field %u is %lld, not %lld", i, (long long)get_field(got, i),
                      (long long)get_field(want, i));
     assert_true(want->token == got->token);
+    assert_true(want->run == got->run);
     assert_true(want->seq == got->seq);
     assert_true(want->pid == got->pid);
     assert_same_str(want->host, got->host);

@@ -209,6 +209,12 @@ static void test_clocks(void **state) {
     roast_utc utc = roast_utc_now();
     int64_t later = (int64_t)time(NULL);
     assert_true(utc.ns / 1000000000 >= earlier - 1 && utc.ns / 1000000000 <= later + 1);
+    int64_t difference = roast_system_now().ns - roast_utc_now().ns;
+    assert_true(llabs(difference) < 1000000000);
+    /* Nobody has set the clock: a moment of the system's is one of ours. */
+    assert_int_equal(5, roast_utc_of_system((roast_utc){5}).ns);
+    roast_utc_sync();
+    assert_true(roast_utc_now().ns >= utc.ns - 1000000000);
     struct timespec boot;
     clock_gettime(CLOCK_MONOTONIC, &boot);
     assert_true(llabs(roast_mono_now().ns / 1000000000 - (int64_t)boot.tv_sec) <= 60);

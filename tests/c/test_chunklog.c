@@ -121,9 +121,14 @@ static void test_identity(void **state) {
     (void)state;
     sample s;
     memset(&s, 0, sizeof s);
-    s.chunk.token = s.chunk.seq = UINT64_MAX;
+    s.chunk.token = s.chunk.seq = s.chunk.run = UINT64_MAX;
     assert_round_trip(&s, &s.chunk);
     s.chunk.token = 0;
+    assert_round_trip(&s, &s.chunk);
+    assert_true(roast_run_token(str("")) != 0);
+    assert_true(roast_run_token(str("run:1")) == roast_run_token(str("run:1")));
+    assert_true(roast_run_token(str("run:1")) != roast_run_token(str("run:2")));
+    s.chunk.run = 0;
     s.chunk.pid = 1;
     assert_round_trip(&s, &s.chunk);
     roast_chunk want = s.chunk;
@@ -252,7 +257,7 @@ static void test_long_texts_in_the_row(void **state) {
     s.customs[9].key = s.customs[9].text = whole;
     roast_custom customs[16];
     memcpy(customs, s.customs, sizeof customs);
-    customs[9].key = customs[9].text = cut;
+    customs[9].key = cut; /* a value is never cut */
     roast_chunk want = s.chunk;
     want.error_type = want.error_message = cut;
     want.customs = customs;
@@ -330,6 +335,16 @@ static void test_append_refuses(void **state) {
     s.customs[1].kind = ROAST_CUSTOM_NULL;
     s.customs[1].scope = ROAST_SCOPES;
     refuse(ROAST_EINVAL, &s.chunk);
+    s.chunk = good;
+    s.customs[1].kind = ROAST_CUSTOM_BOOL;
+    s.customs[1].scope = ROAST_SCOPE_CHUNK;
+    char *text = calloc(1, ROAST_MAX_VALUE + 1);
+    assert_non_null(text);
+    s.customs[9].text = (roast_str){text, ROAST_MAX_VALUE + 1};
+    refuse(ROAST_ELIMIT, &s.chunk);
+    s.customs[9].text.len = ROAST_MAX_VALUE;
+    assert_round_trip(&s, &s.chunk);
+    free(text);
 }
 
 static void test_as_many_tails_as_allowed(void **state) {

@@ -27,7 +27,7 @@ static void assert_part(const roast_chunklog *whole, uint64_t first, const roast
             assert_ok(roast_chunklog_get(part, i, &want, &err), err);
             assert_ok(roast_chunklog_get(both[b], first + i, &got, &err), err);
             assert_true(want.have == got.have);
-            assert_true(want.seq == got.seq && want.token == got.token);
+            assert_true(want.seq == got.seq && want.token == got.token && want.run == got.run);
             assert_true(want.duration_ns == got.duration_ns);
             assert_same_str(want.file, got.file);
             assert_same_str(want.dataset, got.dataset);
@@ -463,6 +463,77 @@ static void test_failing_copies(void **state) {
     roast_chunklog_free(log);
 }
 
+/* ---- clocks ---- */
+
+static roast_chunklog *log_of_workers(void) {
+    static const char *const workers[] = {"a", "b", NULL};
+    roast_chunklog *log = new_log();
+    for (uint64_t seq = 0; seq < 6; seq++) {
+        sample s;
+        sample_plain(&s, 1 + seq % 3, seq);
+        if (workers[seq % 3] != NULL)
+            s.chunk.worker = str(workers[seq % 3]);
+        if (seq == 4)
+            s.chunk.have &= ~ROAST_CHUNK_HAS(start_us);
+        assert_ok(roast_chunklog_append(log, &s.chunk, &err), err);
+    }
+    return log;
+}
+
+static void test_shift(void **state) {
+    (void)state;
+    static const roast_clock_shift shifts[] = {{{"a", 1}, 30000000}, {{"c", 1}, 5}};
+    static const roast_clock_shift back[] = {{{"a", 1}, INT64_MIN}, {{"b", 1}, -7}};
+    roast_chunklog *log = log_of_workers(), *once, *twice, *rich = rich_log(), *same;
+    assert_ok(roast_chunklog_shift(log, shifts, 2, &once, &err), err);
+    assert_ok(roast_chunklog_shift(once, back, 2, &twice, &err), err);
+    for (uint64_t i = 0; i < 6; i++) {
+        roast_chunk before, after, last;
+        assert_ok(roast_chunklog_get(log, i, &before, &err), err);
+        assert_ok(roast_chunklog_get(once, i, &after, &err), err);
+        assert_ok(roast_chunklog_get(twice, i, &last, &err), err);
+        int64_t expected = i % 3 == 0 ? 30000000 : 0;
+        assert_true(after.have == before.have && after.run == before.run);
+        assert_true(after.token == before.token && after.seq == before.seq);
+        if (i == 4) /* not known, and not made up */
+            assert_true(after.start_us == 0 && last.start_us == 0);
+        else
+            assert_true(after.start_us == before.start_us + expected);
+        assert_true(i % 3 != 2 || last.start_us == after.start_us);
+        assert_true(i != 1 || last.start_us == before.start_us - 7);
+        assert_same_str(before.file, after.file);
+    }
+    /* What is shifted is still the same record, and travels. */
+    packed bytes = pack(once);
+    roast_chunklog *again = unpack(bytes);
+    assert_int_equal(6, merge(again, log, true).duplicates);
+    assert_part(once, 0, again);
+    /* Nobody's clock: the same rows, with all that hangs on them. */
+    assert_ok(roast_chunklog_shift(rich, NULL, 0, &same, &err), err);
+    packed want = pack(rich);
+    assert_same_bytes(want, same);
+    free(want.data);
+    free(bytes.data);
+    roast_chunklog *const all[] = {log, once, twice, rich, same, again};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        roast_chunklog_free(all[i]);
+}
+
+static roast_status shift_body(void *log) {
+    static const roast_clock_shift shift = {{"a", 1}, 1000};
+    roast_chunklog *out = NULL;
+    roast_status status = roast_chunklog_shift(log, &shift, 1, &out, NULL);
+    roast_chunklog_free(out);
+    return status;
+}
+
+static void test_failing_shifts(void **state) {
+    (void)state;
+    roast_chunklog *log = log_of_workers();
+    assert_true(alloc_walk(shift_body, log) > 3);
+    roast_chunklog_free(log);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merge_into_empty),
@@ -478,6 +549,8 @@ int main(void) {
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_failing_copies),
+        cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_failing_shifts),
     };
     return cmocka_run_group_tests_name("chunkmerge", tests, NULL, NULL);
 }

@@ -40,6 +40,8 @@ static bool decodes(const maker *m) {
     return try_decode(bytes);
 }
 
+#define TOKEN 1, 2, 3, 4, 5, 6, 7, 8
+
 /* 1 "a", 2 a set of it, 3 a layout of it, 4 a file, 5 an origin; ready for a context. */
 static void make_base(maker *m) {
     memset(m, 0, sizeof *m);
@@ -47,7 +49,7 @@ static void make_base(maker *m) {
     ENTRY(m, BRANCHES, 1, 1, 'a');
     ENTRY(m, LAYOUT, 1, 0, 0, 1, 'a');
     ENTRY(m, FILE_, 2, 'a', 0, 1);
-    ENTRY(m, ORIGIN, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2, 'h', 0);
+    ENTRY(m, ORIGIN, TOKEN, TOKEN, 9, 1, 2, 'h', 0);
 }
 
 #define MASK(low) low, 0, 0, 0, 0
@@ -101,12 +103,15 @@ static void test_entries_by_hand(void **state) {
     ASSERT_ENTRY(false, LAYOUT, 2, 0, 0, 0);
     ASSERT_ENTRY(false, LAYOUT, 1, 0, 0, 1);
     ASSERT_ENTRY(false, LAYOUT, 0x80, 0x80, 4); /* 65536 sections */
-    ASSERT_ENTRY(true, ORIGIN, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 2, 'w');
-    ASSERT_ENTRY(false, ORIGIN, 1, 2, 3, 4, 5, 6, 7);
-    ASSERT_ENTRY(false, ORIGIN, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0);
-    ASSERT_ENTRY(false, ORIGIN, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 3, 'w');
-    ASSERT_ENTRY(false, ORIGIN, 1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                 0xff, 0xff, 1, 0, 0); /* a pid beyond 2^63 */
+    ASSERT_ENTRY(true, ORIGIN, TOKEN, TOKEN, 9, 2, 0, 2, 'w');
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, 1, 2, 3, 4, 5, 6, 7);
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9);
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9, 0, 0);
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9, 0, 0, 3, 'w');
+    ASSERT_ENTRY(true, ORIGIN, TOKEN, TOKEN, 9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                 0xff, 1, 0, 0); /* a clock that is behind by -2^63 us */
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                 1, 0, 0, 0); /* a pid beyond 2^63 */
 }
 
 static void test_references_by_hand(void **state) {

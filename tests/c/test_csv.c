@@ -321,6 +321,45 @@ static void test_fields_of_a_row(void **state) {
     roast_sink_free(sink);
 }
 
+static void test_fields_for_spreadsheets(void **state) {
+    (void)state;
+    static const char *const formulas[] = {"=1", "+1", "-1.5", "@a"};
+    roast_sink *sink = new_sink();
+    roast_csv_row row = {.sink = sink, .safe = true};
+    for (size_t i = 0; i < 4; i++)
+        roast_csv_put_text(&row, str(formulas[i]));
+    roast_csv_put_int(&row, -1);
+    roast_csv_put_real(&row, -1.5);
+    roast_csv_end_row(&row);
+    roast_csv_put_text(&row, str("\t=1"));
+    roast_csv_put_text(&row, str("\r\n\x1b[31m\xc2\x9b\xff"));
+    roast_csv_put_text(&row, str("=\"a\",\"\""));
+    roast_csv_put_text(&row, str(""));
+    roast_csv_put_text(&row, str(NULL));
+    roast_csv_end_row(&row);
+    assert_same_str(str("'=1,'+1,'-1.5,'@a,-1,-1.5\r\n\\t=1,\"\\r\\n\\x1b[31m\\x9b\xef\xbf\xbd\","
+                        "\"'=\"\"a\"\",\"\"\"\"\",\"\",\r\n"),
+                    roast_sink_memory(sink));
+    roast_sink_free(sink);
+}
+
+static void test_a_table_for_spreadsheets(void **state) {
+    (void)state;
+    roast_error err;
+    roast_csv *csv;
+    roast_sink *sink = new_sink();
+    const roast_read reads[] = {{{"@x\x1b", 3}, -1, -5, -1, 3}};
+    const roast_chunk chunk = {.has_reads = true, .n_reads = 1, .reads = reads};
+    assert_ok(roast_csv_new(ROAST_TABLE_reads, sink, &csv, &err), err);
+    roast_csv_set_safe(csv);
+    assert_ok(roast_csv_chunk(csv, NULL, &chunk, &err), err);
+    roast_csv_free(csv);
+    assert_same_str(
+        str("chunk,branch,seconds,bytes,uncompressed_bytes,count\r\n0,'@x\\x1b,,,,3\r\n"),
+        roast_sink_memory(sink));
+    roast_sink_free(sink);
+}
+
 static void test_no_such_table(void **state) {
     (void)state;
     roast_sink *sink = new_sink();
@@ -358,6 +397,8 @@ int main(void) {
         cmocka_unit_test(test_chunks_with_arrays),
         cmocka_unit_test(test_counts_without_arrays),
         cmocka_unit_test(test_fields_of_a_row),
+        cmocka_unit_test(test_fields_for_spreadsheets),
+        cmocka_unit_test(test_a_table_for_spreadsheets),
         cmocka_unit_test(test_no_such_table),
         cmocka_unit_test(test_every_failing_allocation),
     };

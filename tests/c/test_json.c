@@ -128,12 +128,13 @@ static void test_lines_down_to_a_level(void **state) {
 
 static void test_texts_are_escaped(void **state) {
     (void)state;
-    static const char text[] = "\"\\/\b\f\n\r\t\x01\x1f\x7f\0ü€😀";
+    static const char text[] = "\"\\/\b\f\n\r\t\x01\x1f\x7f\0\xc2\x9b\xe2\x80\xaeü€😀";
     roast_sink *sink = new_sink();
     roast_json json;
     roast_json_init(&json, sink, 0);
     roast_json_str(&json, (roast_str){text, sizeof text - 1});
-    assert_written("\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\\u0000ü€😀\"", sink);
+    assert_written("\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\\u0000\\u009b\\u202eü€😀\"",
+                   sink);
 }
 
 static void test_broken_utf8_is_replaced(void **state) {

@@ -88,11 +88,11 @@ static void test_workers_over_time(void **state) {
 static void test_labels_are_escaped(void **state) {
     (void)state;
     roast_run *run = new_run();
-    roast_chunk chunk = chunk_of("a\\b\"c\nd\xff€", "f", 5, 1, 0);
+    roast_chunk chunk = chunk_of("a\\b\"c\nd\xff€\x1b[31m", "f", 5, 1, 0);
     append(run, &chunk);
     roast_sink *text = text_of(run, "\"\n", false);
     assert_line("roastcoffea_dataset_total_events{run=\"\\\"\\n\",dataset=\"a\\\\b\\\"c\\nd"
-                "\xef\xbf\xbd€\"} 5",
+                "\xef\xbf\xbd€\\\\x1b[31m\"} 5",
                 text);
     roast_sink_free(text);
     roast_run_free(run);

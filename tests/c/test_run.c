@@ -156,6 +156,70 @@ static void test_notes(void **state) {
     roast_run_free(run);
 }
 
+static void append_left_out(roast_run *run, const char *key, const char *reason) {
+    roast_error err;
+    const roast_custom customs[] = {
+        {.key = str("kept"), .kind = ROAST_CUSTOM_INT, .integer = 1},
+        {.key = str(key), .kind = ROAST_CUSTOM_LEFT_OUT, .text = str(reason)}};
+    const roast_chunk chunk = {.customs = customs, .n_customs = 2};
+    assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
+}
+
+static void test_values_that_were_left_out(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    char long_key[600];
+    assert_ok(roast_run_note_left_out(run, &err), err);
+    assert_int_equal(0, roast_run_note_count(run));
+    memset(long_key, 'k', sizeof long_key);
+    memcpy(long_key + 199, "\xc3\xbc", 2); /* one character where the note ends */
+    long_key[sizeof long_key - 1] = '\0';
+    append_left_out(run, "array", "it is too long");
+    append_left_out(run, "array", "it is too long");
+    append_left_out(run, long_key, "");
+    for (int i = 0; i < 2; i++) { /* once is enough */
+        assert_ok(roast_run_note_left_out(run, &err), err);
+        assert_int_equal(2, roast_run_note_count(run));
+    }
+    assert_str("the value 'array' of a chunk was left out: it is too long", roast_run_note(run, 0));
+    assert_int_equal(11 + 199 + 27, roast_run_note(run, 1).len);
+    for (char key[] = "a"; key[0] <= 'z'; key[0]++)
+        append_left_out(run, key, "why");
+    assert_ok(roast_run_note_left_out(run, &err), err);
+    assert_int_equal(2 + 20 + 1, roast_run_note_count(run));
+    assert_str("6 more values of chunks were left out", roast_run_note(run, 22));
+    roast_run_free(run);
+}
+
+static roast_status fill_run(roast_run *run);
+
+static void test_a_view_with_more_notes(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run(), *view;
+    assert_int_equal(ROAST_OK, fill_run(run));
+    append_left_out(run, "array", "it is too long");
+    roast_run_set_clock(run, 1, 2);
+    roast_run_set_replayed(run, 3);
+    assert_ok(roast_run_new_view(run, &view, &err), err);
+    assert_ok(roast_run_add_note(view, str("one more"), &err), err);
+    assert_int_equal(40, roast_run_note_count(run));
+    assert_int_equal(41, roast_run_note_count(view));
+    assert_ptr_equal(roast_run_chunks_view(run), roast_run_chunks_view(view));
+    assert_ptr_equal(roast_run_series_view(run), roast_run_series_view(view));
+    assert_null(roast_run_attempts_view(view));
+    assert_int_equal(40, roast_run_column_count(view));
+    assert_int_equal(40, roast_run_meta_count(view));
+    assert_int_equal(40, roast_run_span_count(view));
+    assert_true(roast_run_span(run, 7).value == roast_run_span(view, 7).value);
+    assert_true(roast_str_equal(roast_run_processor(run), roast_run_processor(view)));
+    assert_true(roast_run_get_clock(view).end == 2);
+    assert_int_equal(3, roast_run_replayed(view));
+    roast_run_free(view);
+    roast_run_free(run);
+}
+
 static void test_parts_that_few_runs_have(void **state) {
     (void)state;
     roast_error err;
@@ -359,7 +423,11 @@ static roast_status walk(void *context) {
     (void)context;
     roast_run *run;
     ROAST_TRY(roast_run_new(&run, NULL));
+    roast_run *view = NULL;
     roast_status status = fill_run(run);
+    if (status == ROAST_OK)
+        status = roast_run_new_view(run, &view, NULL);
+    roast_run_free(view);
     if (status != ROAST_OK) {
         /* Whatever failed left the run whole: everything there is has its names. */
         for (uint32_t i = 0; i < roast_run_span_count(run); i++)
@@ -391,6 +459,8 @@ int main(void) {
         cmocka_unit_test(test_meta),
         cmocka_unit_test(test_host),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_values_that_were_left_out),
+        cmocka_unit_test(test_a_view_with_more_notes),
         cmocka_unit_test(test_parts_that_few_runs_have),
         cmocka_unit_test(test_parts_given_away),
         cmocka_unit_test(test_processor),

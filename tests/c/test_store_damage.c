@@ -220,6 +220,8 @@ static void test_wrong_rows(void **state) {
         "UPDATE custom_rows SET key = NULL",
         "UPDATE custom_rows SET value = 'text' WHERE kind = 2",
         "UPDATE custom_rows SET value = x'0000000000000000' WHERE kind = 3",
+        "UPDATE custom_rows SET value = x'80054b012e' WHERE kind = 6", /* a pickle */
+        "UPDATE custom_rows SET value = CAST(zeroblob(1048577) AS TEXT) WHERE kind = 4",
         "UPDATE custom_rows SET position = position + 20",
         "DELETE FROM texts WHERE id = 2",
         "UPDATE texts SET text = printf('%70000c', 'x') WHERE id = 1",

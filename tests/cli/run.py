@@ -15,6 +15,7 @@ from pathlib import Path
 
 import cases
 import exported
+import hostile
 import watched
 
 HERE = Path(__file__).resolve().parent
@@ -94,7 +95,7 @@ def checks(program: Path, update: bool) -> Iterator[tuple[str, Callable[[], list
     yield f"pages fit into {WIDTH} columns", partial(check_width, program)
     yield "the list of metrics is complete", partial(check_list, program)
     yield "the manual page is complete", partial(check_man, program)
-    for name, check in {**exported.CHECKS, **watched.CHECKS}.items():
+    for name, check in {**exported.CHECKS, **hostile.CHECKS, **watched.CHECKS}.items():
         yield name, partial(check, program)
 
 

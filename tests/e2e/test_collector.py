@@ -287,27 +287,6 @@ def test_the_dialect_of_the_seeds(fileset):
     assert len(analysis._chunk_metrics) == len(mc.chunk_metrics)
 
 
-def test_a_checkpointed_run(fileset, tmp_path):
-    from coffea.processor import SimpleCheckpointer
-
-    def run():
-        with MetricsCollector(iterative()) as mc:
-            output = make_runner(
-                iterative(), checkpointer=SimpleCheckpointer(str(tmp_path / "points"), overwrite=False)
-            )(fileset, Analysis())
-        return mc, output
-
-    first, output = run()
-    check_chunks(first.chunk_metrics)
-    time.sleep(5.5)  # beyond what a clock may be off
-    second, again = run()
-    assert again == output
-    assert list(second.chunk_metrics) == []
-    assert second.replayed_chunks == len(first.chunk_metrics)
-    assert second.get_metrics()["total_events"] == 0
-    assert any("checkpoint" in note for note in second.notes)
-
-
 # ---- collectors beside and after each other ----
 
 

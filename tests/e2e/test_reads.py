@@ -532,6 +532,28 @@ def test_threads(tmp_path):
     check_totals(output[KEY], report)
 
 
+class ReadsInThreads(Analysis):
+    """Has a pool of its own in process(), which reads column by column."""
+
+    def analyse(self, events):
+        from concurrent.futures import ThreadPoolExecutor
+
+        flags = events.Flag
+        with ThreadPoolExecutor(4) as pool:
+            return sum(pool.map(lambda name: float(ak.sum(flags[name])), map(str, range(40))))
+
+
+def test_a_pool_of_threads_inside_process(tmp_path):
+    path = write_ttree(tmp_path / "x.root", nano_columns(4000, seed=1), step=200)
+    output, _ = run([path], ReadsInThreads(), chunksize=1000)
+    names = [f"Flag_{i}" for i in range(40)]
+    for chunk in output[KEY]:
+        counts = {name: read["count"] for name, read in chunk["reads"].items()}
+        assert counts == dict.fromkeys(names, 1)
+        assert sorted(chunk["accessed_branches"]) == sorted(names)
+        assert all(read["seconds"] > 0 for read in chunk["reads"].values())
+
+
 def test_dask(tmp_path, client):
     paths = [
         write_ttree(tmp_path / f"{i}.root", nano_columns(600, seed=i), step=200) for i in range(3)

@@ -51,7 +51,7 @@ PYTHON_LAYERS = [
     ["export"],
     ["visualization", "report"],
     ["preprocess_watch", "progress"],
-    ["runner_watch", "results", "live"],
+    ["runner_watch", "results", "live", "identity"],
     ["collector"],
     ["__init__"],
     ["__main__"],

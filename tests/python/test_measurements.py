@@ -6,8 +6,12 @@ import gc
 import json
 import math
 import os
+import shutil
 import stat
+import subprocess
+import sys
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +23,7 @@ from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.export import extras
 from roastcoffea.export.measurements import save_measurement
 
+OLD = Path(__file__).parent.parent / "data" / "measurements_0_1_2"
 REPORT = {"entries": 4000, "bytesread": 50_000_000, "processtime": 40.5, "chunks": 10,
           "columns": ["Jet_pt-data"]}
 SPANS = {("execute", "Processor", "thread-cpu", "seconds"): 12.5,
@@ -229,15 +234,189 @@ def test_a_folder_that_is_read_only(tmp_path):
 
 
 def test_extras_run_nothing():
-    assert extras.load(extras.dump({"a": (1, [2.5, None])})) == {"a": (1, [2.5, None])}
+    assert extras.load(extras.dump({"a": (1, [2.5, None])}, 100)) == {"a": (1, [2.5, None])}
     with pytest.raises(ValueError, match="unknown kind 'os.system'"):
         extras.load(b'{"$": "os.system", "value": "true"}')
-    with pytest.raises(ValueError, match="extras"):
-        extras.load(b'{"$": "tuple"}')
-    with pytest.raises(ValueError, match="extras"):
-        extras.load(b"{")
-    with pytest.warns(UserWarning, match="object"):
-        assert "object" in extras.load(extras.dump(object()))
+    assert "object" in extras.load(extras.dump(object(), 100))
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+SHAPE = '{"metrics": [], "absent": [], "times": [0, 1]}'
+
+
+@pytest.mark.parametrize("bad", [
+    "3", "null", "[]", "{}", DEEP, "{", "\udc80", SHAPE.replace("[0, 1]", "[0]"), SHAPE.replace("[0, 1]", '["a", {}]'),
+    SHAPE.replace("[0, 1]", "7"), SHAPE.replace('"metrics": []', '"metrics": [[[], 3]]'),
+    SHAPE.replace('"metrics": []', '"metrics": [3]'), SHAPE.replace('"metrics": []', '"metrics": 3'),
+    SHAPE.replace('"absent": []', '"absent": [[]]'), SHAPE.replace('"absent": []', '"absent": null'),
+])
+def test_extras_of_another_shape_are_damage(bad, tmp_path):
+    _core.save_measurement(full_run(), tmp_path / "run", extras=bad.encode("utf-8", "surrogatepass"))
+    for read in (load_measurement, open_run):
+        with pytest.raises(ValueError, match="run.sqlite is damaged: extras"):
+            read(tmp_path / "run")
+
+
+@pytest.mark.parametrize("bad", ["3", "null", "[]", '"text"', DEEP, "{", "\udc80", "1" * 5000])
+def test_a_config_of_another_shape_is_damage(bad, tmp_path):
+    _core.save_measurement(full_run(), tmp_path / "run", config=bad.encode("utf-8", "surrogatepass"))
+    for read in (load_measurement, open_run):
+        with pytest.raises(ValueError, match="config.json"):
+            read(tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["config.json", "metadata.json", "metrics.json"])
+def test_a_deep_file_of_0_1_x_is_damage(name, tmp_path):
+    shutil.copytree(OLD / "sections", tmp_path / "old")
+    (tmp_path / "old" / name).write_text('{"format": "roastcoffea_measurement_v1", "a": ' + DEEP + "}")
+    for read in (load_measurement, open_run):
+        with pytest.raises(ValueError, match=name):
+            read(tmp_path / "old")
+
+
+@pytest.mark.parametrize("name", ["sections", "local", "report_only", "failed_chunks", "odd_values"])
+def test_every_measurement_of_0_1_x_has_a_repr(name):
+    saved = open_run(OLD / name)
+    assert repr(saved).startswith(f"<SavedRun: {len(saved.run.chunk_log)} chunks")
+
+
+# ---- only regular files are read, and nothing blocks ----
+
+FILES = ["run.sqlite", "metrics.json", "metadata.json", "config.json", "start_end_time.txt"]
+KINDS = {
+    "fifo": os.mkfifo,
+    "link to a fifo": lambda path: (os.mkfifo(f"{path}.fifo"), os.symlink(f"{path}.fifo", path)),
+    "device": lambda path: os.symlink("/dev/zero", path),
+    "folder": os.mkdir,
+}
+READ = """
+import sys
+from roastcoffea import open_run, load_measurement, _core
+_core.measurement_kind(sys.argv[1])
+for read in (open_run, load_measurement):
+    try:
+        read(sys.argv[1])
+        print("read")
+    except (OSError, ValueError) as error:
+        print(type(error).__name__, error)
+"""
+
+
+def read_in_time(path):
+    """What reading says; in a process of its own, as one that blocks could not be ended here."""
+    result = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, timeout=60, check=True)
+    return result.stdout.splitlines()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_no_file_does_not_block(name, kind, tmp_path):
+    path = save_measurement(aggregated(), 0.0, 1.0, tmp_path, "whole", config={"a": 1})
+    (path / name).unlink()
+    KINDS[kind](path / name)
+    for line in read_in_time(path):
+        assert name in line and line != "read", line
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FILES[1:])
+def test_what_is_no_file_in_one_of_0_1_x_does_not_block(name, kind, tmp_path):
+    path = tmp_path / "old"
+    shutil.copytree(OLD / "sections", path)
+    (path / name).unlink(missing_ok=True)
+    KINDS[kind](path / name)
+    for line in read_in_time(path):
+        assert line != "read", line
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_what_is_no_file_beside_an_unfinished_one_does_not_block(end, kind, tmp_path):
+    live = LiveMeasurement(tmp_path / "live")
+    live.append(Run(t_start=1.0, t_end=2.0, chunks=mixed_log()))
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "live", copy)
+    live.abandon()
+    (copy / f"run.sqlite{end}").unlink(missing_ok=True)
+    KINDS[kind](copy / f"run.sqlite{end}")
+    assert len(read_in_time(copy)) == 2  # damaged or not: it ends
+
+
+# ---- one value that cannot be saved costs that value ----
+
+class Refuses:
+    def __str__(self):
+        raise OSError("not me")
+
+    def __eq__(self, other):
+        raise OSError("not me")
+
+    __hash__ = None
+
+
+def circle():
+    value = []
+    value.append(value)
+    return value
+
+
+def deep(levels=100_000):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("bad", [circle(), deep(), Refuses(), "x" * (70 << 20), 10**5000], ids=lambda bad: type(bad).__name__)
+def test_a_metric_that_cannot_be_saved_is_left_out(bad, tmp_path):
+    metrics = aggregated()
+    metrics.update(before=1, bad=bad, behind=2, wall_time=bad)
+    loaded = open_run(save_measurement(metrics, 100.0, 110.5, tmp_path, "one"))
+    assert (loaded.metrics["before"], loaded.metrics["behind"]) == (1, 2)
+    assert "bad" not in loaded.metrics
+    assert [note.split(" was left out: ")[0] for note in loaded.notes] == ["metric 'wall_time'", "metric 'bad'"]
+    assert loaded.notes == json.loads((tmp_path / "one" / "metrics.json").read_text())["notes"]
+    assert len(loaded.chunk_metrics) == 10
+
+
+@pytest.mark.parametrize("bad", [circle(), deep(), Refuses(), "x" * (70 << 20)], ids=lambda bad: type(bad).__name__)
+def test_a_part_of_the_config_that_cannot_be_saved_is_left_out(bad, tmp_path):
+    config = {"before": 1, "bad": bad, ("a", "pair"): 2, "behind": {"x": [1, None]}, 3: 4}
+    loaded = open_run(save_measurement(aggregated(), 100.0, 110.5, tmp_path, "one", config=config))
+    assert loaded.config == {"before": 1, "behind": {"x": [1, None]}, "3": 4}
+    assert [note.split(" was left out: ")[0] for note in loaded.notes] == ["config 'bad'", "config ('a', 'pair')"]
+    empty = open_run(save_measurement(aggregated(), 100.0, 110.5, tmp_path, "none", config={"bad": bad}))
+    assert empty.config == {}
+
+
+def test_figures_and_names_that_cannot_be_saved(tmp_path):
+    metrics = {
+        "raw_chunk_metrics": [{"dataset": "a\udc80", "file": "b\ud800", "duration": 1.0, "timing": {"c\udc80": 1.0}}],
+        "raw_span_metrics": {("execute", "P\udc80", "thread-cpu", "seconds"): 1.5,
+                             ("execute", "P", "thread-cpu", "seconds"): math.nan,
+                             ("execute", "P", "disk-read", "bytes"): math.inf},
+        "raw_section_metrics": [{"section_name": "d\udc80", "duration": 1.0}],
+        "tracking_data": {"worker_memory": {"e\udc80": [(datetime(2026, 1, 1, tzinfo=timezone.utc), 5)]}},
+        "notes": ["f\udc80"],
+    }
+    saved = open_run(save_measurement(metrics, 100.0, 110.5, tmp_path, "odd"))
+    (chunk,) = saved.run.chunk_log
+    assert (chunk["dataset"], chunk["file"], list(chunk["timing"])) == ("a\\udc80", "b\\ud800", ["c\\udc80"])
+    assert saved.run.spans == {("execute", "P\\udc80", "thread-cpu", "seconds"): 1.5}
+    assert saved.notes == [
+        "the figure ('execute', 'P', 'thread-cpu', 'seconds') of a span was left out: it is nan",
+        "the figure ('execute', 'P', 'disk-read', 'bytes') of a span was left out: it is inf",
+        "f\\udc80"]
+    assert list(saved.run.series.as_tracking_data()["worker_memory"]) == ["e\\udc80"]
+
+
+def test_many_notes(tmp_path):
+    notes = [f"note {i}" for i in range(100_000)]
+    run = Run(notes=[*notes, *notes])
+    assert run.notes == notes
+    _core.save_measurement(run, tmp_path / "many", notes=["one more", "note 7"])
+    assert open_run(tmp_path / "many").notes == [*notes, "one more"]
+    assert run.notes == notes
 
 
 # ---- while a run goes on ----
@@ -284,7 +463,7 @@ def test_a_live_one_that_is_forgotten(tmp_path):
 
 def exercise(folder):
     run = full_run()
-    _core.save_measurement(run, folder / "a", config=b"{}", extras=b"x")
+    _core.save_measurement(run, folder / "a", config=b"{}", extras=b"x", notes=["one"])
     _core.load_measurement(folder / "a")
     _core.measurement_kind(folder / "a")
     _core.new_measurement_name(folder, 1.0)
@@ -311,7 +490,7 @@ def test_nothing_leaks(tmp_path):
 def test_every_failing_allocation(tmp_path):
     run = full_run()
     _core.save_measurement(run, tmp_path / "there")
-    calls = [lambda: _core.save_measurement(run, tmp_path / "there", config=b"{}", extras=b"y"),
+    calls = [lambda: _core.save_measurement(run, tmp_path / "there", config=b"{}", extras=b"y", notes=["one"]),
              lambda: _core.load_measurement(tmp_path / "there")]
     for call in calls:
         after = 0

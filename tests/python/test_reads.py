@@ -443,6 +443,36 @@ def test_two_threads_at_once():
     assert "extract_column" not in vars(mapping)
 
 
+def test_a_thread_that_reads_again_while_another_one_still_does():
+    other_is_in, all_is_read = threading.Event(), threading.Event()
+
+    class Waits(Mapping):
+        def extract_column(self, handle, size):
+            name = handle._bases[0]._members["fName"]
+            if name == "slow":
+                other_is_in.set()
+                assert all_is_read.wait(10)
+            elif name == "first":
+                other.start()
+                assert other_is_in.wait(10)
+            elif name == "outer":
+                self.read("inner", 1)  # a method that calls itself is one read
+            super().extract_column(handle, size)
+
+    mapping = Waits()
+    other = threading.Thread(target=mapping.read, args=("slow", 5))
+
+    def body():
+        for name in ("first", "second", "outer", "last"):
+            mapping.read(name, 5)
+        all_is_read.set()
+        other.join()
+
+    reads = reads_of(body, mapping)
+    assert sorted(reads) == ["first", "last", "outer", "second", "slow"]
+    assert all(read["count"] == 1 for read in reads.values())
+
+
 def test_two_chunks_on_one_mapping_in_two_threads():
     mapping = Mapping()
     first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))

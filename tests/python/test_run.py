@@ -12,7 +12,7 @@ import weakref
 
 import pytest
 from leaks import assert_nothing_is_kept
-from run_samples import expected_rows, full_chunk, full_run, mixed_log, sample_series
+from run_samples import crc32c, expected_rows, full_chunk, full_run, mixed_log, sample_series
 from samples import make_log
 
 from roastcoffea import _core
@@ -115,15 +115,6 @@ def test_broken_text_is_what_the_mapping_shows():
     table = Run(chunks=log).chunks
     assert table.column("dataset").tolist() == [chunk["dataset"] for chunk in log] == [
         b"a\xffc\xe2\x89fg\xf0".decode("utf-8", "replace"), "fine"]
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def test_unknown_columns():

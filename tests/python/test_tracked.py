@@ -221,7 +221,7 @@ def test_long_and_unicode_names():
     assert chunk["dataset"] == name
     assert chunk["file"] == name * 2
     lone = only_chunk(Plain().process(Events(1, dataset="\udcff")))
-    assert lone["dataset"] is None
+    assert lone["dataset"] == "\\udcff"
 
 
 def test_what_the_factory_knows():
@@ -401,12 +401,10 @@ def test_values_of_every_kind():
 def test_a_value_that_cannot_travel_is_kept_as_text():
     def store(self, events):
         self._roastcoffea_current_chunk["lock"] = threading.Lock()
-        self._roastcoffea_current_chunk["big"] = "x" * 100_000
         return {}
 
     chunk = only_chunk(Plain(store).process(Events()))
     assert "lock" in chunk["lock"]
-    assert chunk["big"] == "x" * 65535
 
 
 def test_a_processor_that_takes_no_attributes():

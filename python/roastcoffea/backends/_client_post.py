@@ -16,7 +16,8 @@ __all__ = ["ClientPost"]
 class ClientPost:
     """Asks the scheduler for the numbers of its workers, and listens to the topic."""
 
-    def __init__(self, client: Any, topic: str, message_limit: int) -> None:
+    def __init__(self, client: Any, topic: str, message_limit: int, zero: float) -> None:
+        """`zero` is the moment that the steady clock of the scheduler counts from."""
         self.failed = 0
         self.failure = ""
         self._client = client
@@ -26,6 +27,8 @@ class ClientPost:
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._present: set[str] = set()
+        self._since = 0.0  # by the system's clock of the scheduler
+        self._zero = zero
         self._last = 0.0
         self._news = threading.Condition()
         self._messages: list[bytes] = []
@@ -46,7 +49,7 @@ class ClientPost:
         self.stop_sampling()
         self._series = WorkerSeries()
         self._present = set()
-        self._last = 0.0
+        self._since = 0.0
         self._stopped.clear()
         self._look()
         self._thread = threading.Thread(
@@ -76,18 +79,20 @@ class ClientPost:
             if self._client.status != "running":
                 raise ConnectionError(f"the client is {self._client.status}")
             self._take(
-                self._client.run_on_scheduler(by_value(sample), self._last, callback_timeout=5)
+                self._client.run_on_scheduler(by_value(sample), self._since, callback_timeout=5)
             )
         except Exception as error:
             self.failed += 1
             self.failure = f"{type(error).__name__}: {error}"
 
     def _take(self, seen: dict[str, Any]) -> None:
-        first = self._last == 0.0
-        when = max(seen["when"], self._last)
-        self._last = when
+        first = self._since == 0.0
+        when, last = self._zero + seen["when"], self._last
+        self._last, self._since = when, seen["since"]
         rows: dict[str, dict[str, Any]] = seen["rows"]
-        for moment, joined, address in [] if first else seen["changes"]:
+        for age, joined, address in [] if first else seen["changes"]:
+            # Since the last look, whatever happened to the system's clock.
+            moment = min(max(when - age, last), when)
             if joined:
                 self._join(address, moment, rows)
             else:

@@ -53,8 +53,33 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
 
 
 async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    """Puts our plugin onto the scheduler, where it has this package. What `look` says, and whether
-    the workers are sampled from now on."""
+    """Puts our plugin onto the scheduler, where it has this package. What `look` says, whether the
+    workers are sampled from now on, `zero`, the moment that the steady clock counts from, and when this began
+    and ended by that clock."""
+    begun = _steady()
+    found = await _put_on(order, dask_scheduler)
+    ended = _steady()
+    return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended}
+
+
+def _steady() -> float:
+    """A clock that nobody sets: the one below that of the engine."""
+    import time
+
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def _now() -> float:
+    """The clock of this process, which goes on evenly from its first moment; without this package the
+    system's."""
+    try:
+        from roastcoffea._core import now
+    except Exception:
+        from time import time as now
+    return now()
+
+
+async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     found = {**look(dask_scheduler), "sampling": False}
     if found["problem"] is not None:
         return found
@@ -82,7 +107,8 @@ def command(name: str, method: str, *args: Any, dask_scheduler: Any = None) -> A
 
 
 def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
-    """All workers as plain numbers, and who came and went after the moment ``since``."""
+    """All workers as plain numbers, and who came and went, for how many seconds, since ``since`` by the
+    system's clock. The moment is one of the steady clock."""
     import time
 
     rows = {}
@@ -108,11 +134,11 @@ def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
             "disk_write_bps": disk.get("write_bps"),
         }
         rows[address] = {column: value for column, value in row.items() if value is not None}
-    changes = []
+    changes, now = [], time.time()
     for when, event in dask_scheduler.get_events("all"):
         if when > since and event.get("action") in ("add-worker", "remove-worker"):
-            changes.append((when, event["action"] == "add-worker", event["worker"]))
-    return {"when": time.time(), "rows": rows, "changes": changes}
+            changes.append((now - when, event["action"] == "add-worker", event["worker"]))
+    return {"when": _steady(), "since": now, "rows": rows, "changes": changes}
 
 
 async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
@@ -128,6 +154,7 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         if order["topic"] is not None and plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])
         result.update(answers=answers, told=told)
+    result["clocks"] = _clocks(result.get("answers", {}), plugin)
     if order["span"] is not None:
         result.update(_task_counts(order, plugin, span, dask_scheduler))
     if span is not None:
@@ -173,6 +200,20 @@ async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str
     return answers
 
 
+def _clocks(answers: dict[str, dict[str, Any]], plugin: Any) -> dict[str, tuple[float, float]]:
+    """By how many seconds the clock of each worker is behind, and how many that may be wrong by. Dask's own
+    estimate, for those that have left or are silent, holds the way of a message."""
+    seen = {} if plugin is None else {address: (delay, 1.0) for address, delay in plugin.delays.items()}
+    for address, answer in answers.items():
+        if "asked" in answer:
+            asked, begun, ended, answered = (
+                answer[name] for name in ("asked", "begun", "ended", "answered")
+            )
+            # As if both ways had taken the same time.
+            seen[address] = ((asked - begun + answered - ended) / 2, (answered - asked) - (ended - begun))
+    return seen
+
+
 async def _ask(
     order: dict[str, Any], span_ids: list[str] | None, address: str, scheduler: Any
 ) -> dict[str, Any]:
@@ -196,7 +237,9 @@ async def _ask(
         "kwargs": pickle.dumps(kwargs),
         "wait": True,
     }
+    asked = order["zero"] + _steady()
     answers = await scheduler.broadcast(msg=message, workers=[address], on_error="return")
+    times = {"asked": asked, "answered": order["zero"] + _steady()}
     answer = answers[address]
     if isinstance(answer, Exception):
         return {"problem": f"{type(answer).__name__}: {answer}"}
@@ -205,8 +248,8 @@ async def _ask(
     packed = answer["result"]
     unpack: Any = deserialize
     if isinstance(packed, Serialized):
-        return dict(unpack(packed.header, packed.frames))
-    return dict(packed.data if isinstance(packed, Serialize) else packed)
+        return {**unpack(packed.header, packed.frames), **times}
+    return {**(packed.data if isinstance(packed, Serialize) else packed), **times}
 
 
 def _task_counts(order: dict[str, Any], plugin: Any, span: Any, scheduler: Any) -> dict[str, Any]:
@@ -288,16 +331,22 @@ def has_us() -> bool:
     return any(name.startswith("_core.") for folder in folders or () for name in os.listdir(folder))
 
 
-async def finish_worker(
+async def finish_worker(dask_worker: Any, **order: Any) -> dict[str, Any]:
+    """Sends the records that are held back, with a mark behind them, and what was measured of a
+    span; when this began and ended by the clock of the worker."""
+    begun = _now()
+    answer = await _hand_over(dask_worker, **order)
+    return {**answer, "begun": begun, "ended": _now()}
+
+
+async def _hand_over(
+    dask_worker: Any,
     topic: str | None,
     round_id: str,
     address: str,
     until: float,
     span_ids: list[str] | None,
-    dask_worker: Any,
 ) -> dict[str, Any]:
-    """Sends the records that are held back, with a mark behind them, and what was measured of a
-    span."""
     import asyncio
     import inspect
     import sys

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from distributed.diagnostics.plugin import SchedulerPlugin
-from tornado.ioloop import PeriodicCallback
 
-from roastcoffea._core import TaskWatch, WorkerSeries
+from roastcoffea._core import TaskWatch, WorkerSeries, hold_clock, release_clock
 from roastcoffea.backends._spans import ANNOTATION
 
 __all__ = ["SchedulerPost"]
@@ -46,6 +45,12 @@ class SchedulerPost(SchedulerPlugin):
         self._merged: _Tasks = {}
         self._mixed: _Tasks = {}
         self._farewell: asyncio.TimerHandle | None = None
+        self._next_tick: asyncio.TimerHandle | None = None
+        self.delays: dict[str, float] = {}  # by how much the clocks of workers are behind, at most
+        hold_clock()
+        self._held = True
+        for address in scheduler.workers:
+            self._note_delay(address)
         self.start_watching()
 
     def remove(self) -> None:
@@ -54,6 +59,9 @@ class SchedulerPost(SchedulerPlugin):
         self.stop_watching()
         self._forget_farewell()
         self._messages = []
+        if self._held:
+            self._held = False
+            release_clock()
         self.scheduler.plugins.pop(self.name, None)
         topics = getattr(getattr(self.scheduler, "_broker", None), "_topics", {})
         topics.pop(self.topic, None)
@@ -88,15 +96,25 @@ class SchedulerPost(SchedulerPlugin):
         except BaseException:
             self.series = None
             raise
-        callback = PeriodicCallback(self._tick, interval * 1000)
-        self.scheduler.periodic_callbacks[self.name] = callback
-        callback.start()
+        loop = asyncio.get_running_loop()
+        self._tick_at(loop.time() + interval, interval)
+
+    def _tick_at(self, due: float, interval: float) -> None:
+        """By the loop's own clock: a callback of Tornado stands still while the system's clock is set back."""
+        loop = asyncio.get_running_loop()
+
+        def tick() -> None:
+            late = max(0.0, loop.time() - due)
+            self._tick_at(due + interval * (1 + int(late / interval)), interval)
+            self._tick()
+
+        self._next_tick = loop.call_at(due, tick)
 
     def stop_sampling(self) -> bytes | None:
         """Takes a last look and hands the series over; None where there is none."""
-        callback = self.scheduler.periodic_callbacks.pop(self.name, None)
-        if callback is not None:
-            callback.stop()
+        if self._next_tick is not None:
+            self._next_tick.cancel()
+            self._next_tick = None
         if self.series is None:
             return None
         self._tick()
@@ -124,8 +142,16 @@ class SchedulerPost(SchedulerPlugin):
             worker = self.scheduler.workers[address]
             self.series.join(address, threads=worker.nthreads, host=worker.host)
 
+    def _note_delay(self, address: str) -> None:
+        """Dask's estimate of how much the clock of a worker is behind. A message that was long on its way makes it
+        too large: the smallest one counts."""
+        worker = self.scheduler.workers.get(address)
+        if worker is not None:
+            self.delays[address] = min(worker.time_delay, self.delays.get(address, worker.time_delay))
+
     def add_worker(self, scheduler: Any, worker: str) -> None:
         self._join(worker)
+        self._note_delay(worker)
 
     def remove_worker(
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
@@ -156,6 +182,7 @@ class SchedulerPost(SchedulerPlugin):
 
     def _note_departure(self, event: Mapping[str, Any]) -> None:
         """The scheduler tells it before it takes the tasks back."""
+        self._note_delay(event["worker"])
         if self.tasks is None:
             return
         tasks = self.scheduler.tasks

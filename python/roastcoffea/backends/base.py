@@ -52,6 +52,18 @@ class AbstractMetricsBackend(ABC):
         return None
 
     @property
+    def clock_offset(self) -> float:
+        """Seconds from the clock of this process to that of the run, on which the series and the attempts are;
+        0 where both are one. Known from ``begin_run`` on."""
+        return 0.0
+
+    @property
+    def clock_offsets(self) -> dict[str, float]:
+        """After the run: by how many seconds the clock of a worker is behind that of the run, of those
+        that are wrong."""
+        return {}
+
+    @property
     def notes(self) -> list[str]:
         """In words: what could not be measured, and why."""
         return []

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from roastcoffea._core import Attempts, WorkerSeries
+from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.backends._client_post import ClientPost
 from roastcoffea.backends._remote import by_value, command, finish, finish_worker, has_us, install, look
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
@@ -24,6 +24,10 @@ WORKER_TIMEOUT = 2.0
 CALL_TIMEOUT = 60.0
 # What Coffea calls its tasks that merge outputs.
 REDUCER = "reduce"
+# Clocks that differ by less are not corrected: messages between them take as long on a busy cluster.
+CLOCKS_AGREE = 0.1
+# A clock that is wrong by more is told.
+CLOCK_IS_WRONG = 1.0
 # How many bytes of messages are kept until they are fetched.
 MESSAGE_LIMIT = 1_000_000_000
 
@@ -54,6 +58,9 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._channel = False
         self._spans: dict[str, DaskSpan] = {}
         self._slow: list[str] = []
+        self._zero = 0.0  # the moment that the steady clock of the scheduler counts from
+        self._clock_offset = 0.0
+        self._clock_offsets: dict[str, float] = {}
         self._ended: dict[str, Any] = {}  # the answer to end_run(), where there was one
         # What was fetched while the run went on.
         self._pieces: WorkerSeries | None = None
@@ -70,6 +77,14 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         """Every try of every task, as the scheduler saw it. There with the end of `stop_tracking`, or
         of `close_channel` where the workers are not tracked; None where nobody watched."""
         return self._attempts
+
+    @property
+    def clock_offset(self) -> float:
+        return self._clock_offset
+
+    @property
+    def clock_offsets(self) -> dict[str, float]:
+        return dict(self._clock_offsets)
 
     @property
     def notes(self) -> list[str]:
@@ -326,7 +341,9 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             "interval": interval,
         }
         try:
+            asked = now()
             found = self._looked = self._on_scheduler(install, order)
+            self._take_clock(found, asked, now())
         except Exception as error:
             self._note(f"the scheduler could not be asked: {_words(error)}")
             return False
@@ -335,7 +352,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 f"the scheduler cannot load roastcoffea ({found['problem']}): its workers are sampled "
                 "from the client, and the attempts of the tasks are not known"
             )
-            self._local = ClientPost(self.client, f"dask:{name}", MESSAGE_LIMIT)
+            self._local = ClientPost(self.client, f"dask:{name}", MESSAGE_LIMIT, self._zero)
         self._name = name
         self._sampled_every = interval if found["sampling"] else None
         return True
@@ -377,6 +394,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             "client": self.client.id,
             "annotation": ANNOTATION,
             "topic": self._topic if self._channel or remove else None,
+            "zero": self._zero,
             "round": uuid.uuid4().hex,
             "ask": dumps(by_value(finish_worker)) if ask else None,
             "timeout": WORKER_TIMEOUT,
@@ -395,12 +413,39 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 # It was the workers' part that failed: what the scheduler has may still be had.
                 return self._finish(span=span, take=take, series=series, attempts=attempts)
             return {}
+        self._take_clocks(result["clocks"])
         if ask:
             self._tell_about_workers(result)
         if attempts:
             self._take_attempts(result.get("attempts"))
         result.update(round=order["round"], span=span)
         return result
+
+    def _take_clock(self, found: dict[str, Any], asked: float, answered: float) -> None:
+        """The run is on the scheduler's clock: there the series and the attempts are made."""
+        self._zero = found["zero"]
+        begun, ended = self._zero + found["begun"], self._zero + found["ended"]
+        ahead = (begun - asked + ended - answered) / 2
+        self._clock_offset = _real(ahead, (answered - asked) - (ended - begun))
+        self._clock_offsets = {}
+        if abs(self._clock_offset) > CLOCK_IS_WRONG:
+            self._note(
+                f"the clock of the scheduler {_is_off(-ahead)} that of the client: the times of the run are the "
+                "scheduler's"
+            )
+
+    def _take_clocks(self, clocks: dict[str, tuple[float, float]]) -> None:
+        off = {
+            address: behind
+            for address, (behind, error) in clocks.items()
+            if address not in self._clock_offsets and _real(behind, error)
+        }
+        self._clock_offsets.update(off)
+        wrong = {address: behind for address, behind in off.items() if abs(behind) > CLOCK_IS_WRONG}
+        if wrong:
+            clock = "clock of worker" if len(wrong) == 1 else "clocks of workers"
+            told = _list(f"{address} {_is_off(behind)}" for address, behind in sorted(wrong.items()))
+            self._note(f"the {clock} {told} the scheduler's: the times of their chunks are corrected by that")
 
     def _take_attempts(self, data: bytes | None) -> None:
         if data is not None:
@@ -447,6 +492,15 @@ DaskBackend = DaskMetricsBackend
 
 def _is_interval(seconds: float) -> bool:
     return seconds > 0 and math.isfinite(seconds)
+
+
+def _real(offset: float, error: float) -> float:
+    """How much a clock is off; 0 where that may be the way of the messages that told it."""
+    return offset if abs(offset) > max(CLOCKS_AGREE, error) else 0.0
+
+
+def _is_off(behind: float) -> str:
+    return f"is {abs(behind):.1f} s {'behind' if behind > 0 else 'ahead of'}"
 
 
 def _words(error: Exception) -> str:

@@ -230,12 +230,11 @@ class _Sampler:
         self._look()
 
     def _run(self) -> None:
-        pause, extra = min(SOON, self._interval), EXTRA_LOOKS
-        while not self._stop.wait(pause):
+        pause, extra = SOON, EXTRA_LOOKS
+        while not self._stop.wait(pause if pause < self._interval and extra > 0 else self._interval):
             changed = self._look()
-            extra -= pause < self._interval
+            extra -= 1
             pause = SOON if changed else 2 * pause
-            pause = min(pause, self._interval) if extra > 0 else self._interval
 
     def _note_pools(self) -> None:
         if self._own_pool:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from roastcoffea import _core
 from roastcoffea.aggregation.core import Metrics, MetricsAggregator
@@ -20,8 +20,10 @@ from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.export import extras
 
 __all__ = [
+    "Beside",
     "SavedMeasurement",
     "at_free_name",
+    "beside_run",
     "load_measurement",
     "measurement_path",
     "read_measurement",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_MAX_FILE = 64 << 20  # bytes that the engine takes for config.json, and for the extras
 _REPORT = {
     "entries": "total_events",
     "bytesread": "total_bytes_read",
@@ -54,10 +57,10 @@ def save_measurement(
     touched.
     """
     run = _run_of(metrics, t0, t1)
-    kept, more = config_json(config), extras_of(metrics, run, t0, t1)
+    beside = beside_run(metrics, run, t0, t1, config)
 
     def save(path: Path, replace: bool) -> None:
-        _core.save_measurement(run, path, overwrite=replace, config=kept, extras=more)
+        _core.save_measurement(run, path, overwrite=replace, **beside)
 
     return at_free_name(save, output_dir, measurement_name, overwrite, t0)[0]
 
@@ -90,13 +93,31 @@ def read_measurement(path: str | os.PathLike[str]) -> SavedMeasurement:
     metrics = _metrics_of(run)
     times = run.t_start or 0.0, run.t_end or 0.0
     if "extras" in parts:
-        more = extras.load(parts["extras"])
+        times = _take_extras(metrics, parts["extras"], path)
+    config = _read_config(parts["config.json"], path) if "config.json" in parts else None
+    return SavedMeasurement(run, metrics, times, config, state)
+
+
+def _take_extras(metrics: Metrics, data: bytes, path: str | os.PathLike[str]) -> tuple[float, float]:
+    try:
+        more = extras.load(data)
         for name in more["absent"]:
             metrics.pop(name, None)
         metrics.update(more["metrics"])
-        times = tuple(more["times"])
-    config = json.loads(parts["config.json"]) if "config.json" in parts else None
-    return SavedMeasurement(run, metrics, times, config, state)
+        t0, t1 = map(float, more["times"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{Path(path, 'run.sqlite')} is damaged: extras: {error}") from None
+    return t0, t1
+
+
+def _read_config(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        config = json.loads(data)
+        if not isinstance(config, dict):
+            raise ValueError(f"a mapping is expected, not {type(config).__name__}")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{Path(path, 'config.json')}: {error}") from None
+    return config
 
 
 def _read_legacy(path: str | os.PathLike[str]) -> SavedMeasurement:
@@ -138,21 +159,74 @@ def at_free_name(
                 raise
 
 
-def config_json(config: Mapping[str, Any] | None) -> bytes | None:
-    """The user's own configuration as it is kept."""
-    return None if config is None else json.dumps(config, indent=2, default=str).encode()
-
-
 # ---- what the run does not tell ----
 
-def extras_of(metrics: Mapping[str, Any], run: _core.Run, t0: float, t1: float) -> bytes | None:
-    """What loading the run alone would not bring back; None where there is nothing."""
-    known = _metrics_of(run)
-    more = {name: value for name, value in metrics.items() if not _is_known(name, value, known)}
-    absent = [name for name in known if name not in metrics]
-    if not more and not absent and (t0, t1) == (run.t_start, run.t_end):
+class Beside(TypedDict):
+    """What is saved beside the run; `notes` tell what could not be."""
+
+    config: bytes | None
+    extras: bytes | None
+    notes: list[str]
+
+
+def beside_run(
+    metrics: Mapping[str, Any], run: _core.Run, t0: float, t1: float, config: Mapping[str, Any] | None
+) -> Beside:
+    """The user's configuration, and of the metrics what loading the run alone would not bring back.
+
+    A value that cannot be kept is left out with a note: the others are saved.
+    """
+    notes: list[str] = []
+    return {
+        "config": _config_json(config, notes),
+        "extras": _extras_json(metrics, run, t0, t1, notes),
+        "notes": notes,
+    }
+
+
+def _note(name: Any, error: Exception) -> str:
+    reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+    return f"{str(name)[:100]} was left out: {reason[:200]}"
+
+
+def _config_json(config: Mapping[str, Any] | None, notes: list[str]) -> bytes | None:
+    if config is None:
         return None
-    return extras.dump({"metrics": more, "absent": absent, "times": [t0, t1]})
+    kept: list[str] = []
+    left = _MAX_FILE
+    for name, value in config.items():
+        try:
+            entry = json.dumps({name: value}, indent=2, default=str)[1:-2]
+            if len(entry) + 3 > left:
+                raise ValueError(f"config.json would be longer than {_MAX_FILE >> 20} MiB")
+        except Exception as error:
+            notes.append(_note(f"config {name!r}", error))
+        else:
+            kept.append(entry)
+            left -= len(entry) + 1
+    return f"{{{','.join(kept)}\n}}".encode()
+
+
+def _extras_json(
+    metrics: Mapping[str, Any], run: _core.Run, t0: float, t1: float, notes: list[str]
+) -> bytes | None:
+    known = _metrics_of(run)
+    more: list[bytes] = []
+    rest = extras.dump({"absent": [name for name in known if name not in metrics], "times": [t0, t1]}, 1 << 20)
+    left = _MAX_FILE - len(rest) - len(b'"metrics":[],')
+    for name, value in metrics.items():
+        try:
+            if _is_known(name, value, known):
+                continue
+            pair = extras.dump([name, value], left - 1)
+        except Exception as error:
+            notes.append(_note(f"metric {name!r}", error))
+        else:
+            more.append(pair)
+            left -= len(pair) + 1
+    if not more and all(name in metrics for name in known) and (t0, t1) == (run.t_start, run.t_end):
+        return None
+    return b'{"metrics":[' + b",".join(more) + b"]," + rest[1:]
 
 
 def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:

@@ -1,0 +1,94 @@
+#include "clocks.h"
+
+#include "chunk_log.h"
+#include "errors.h"
+
+#include <math.h>
+
+/* ---- the clock of this process ---- */
+
+static unsigned long holders; /* under the GIL */
+
+PyObject *ext_now(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyFloat_FromDouble((double)roast_utc_now().ns / 1e9);
+}
+
+PyObject *ext_hold_clock(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    if (holders++ == 0)
+        roast_utc_sync();
+    Py_RETURN_NONE;
+}
+
+PyObject *ext_release_clock(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    if (holders > 0)
+        holders--;
+    Py_RETURN_NONE;
+}
+
+/* ---- the clocks of the workers ---- */
+
+static int parse_shift(PyObject *worker, PyObject *seconds, roast_clock_shift *out) {
+    Py_ssize_t len = 0;
+    if (!PyUnicode_Check(worker)) {
+        PyErr_Format(PyExc_TypeError, "shift_clocks: the name of a worker is a str, not %s",
+                     Py_TYPE(worker)->tp_name);
+        return -1;
+    }
+    out->worker.data = PyUnicode_AsUTF8AndSize(worker, &len);
+    out->worker.len = (size_t)len;
+    double behind = out->worker.data != NULL ? PyFloat_AsDouble(seconds) : -1.0;
+    if (behind == -1.0 && PyErr_Occurred())
+        return -1;
+    if (!(fabs(behind) < 9e12)) {
+        PyErr_Format(PyExc_ValueError, "shift_clocks: %R are no seconds that a clock is behind",
+                     seconds);
+        return -1;
+    }
+    out->behind_us = llround(behind * 1e6);
+    return 0;
+}
+
+static PyObject *shifted(ext_state *state, PyObject *chunks, const roast_clock_shift *shifts,
+                         size_t count) {
+    roast_chunklog *owned, *made = NULL;
+    roast_error err;
+    const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
+    if (log == NULL)
+        return NULL;
+    roast_status status = roast_chunklog_shift(log, shifts, count, &made, &err);
+    roast_chunklog_free(owned);
+    return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
+}
+
+PyObject *ext_shift_clocks(PyObject *module, PyObject *args) {
+    ext_state *state = ext_state_of_module(module);
+    PyObject *chunks, *offsets, *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!:shift_clocks", state->type_chunk_log, &chunks, &PyDict_Type,
+                          &offsets))
+        return NULL;
+    /* A copy: a number of the user's own type may run other code. */
+    PyObject *items = PyDict_Items(offsets);
+    size_t n = items != NULL ? (size_t)PyList_GET_SIZE(items) : 0;
+    roast_clock_shift *shifts =
+        n < SIZE_MAX / 2 / sizeof *shifts ? roast_alloc((n + 1) * sizeof *shifts) : NULL;
+    size_t done = 0;
+    while (items != NULL && shifts != NULL && done < n) {
+        PyObject *pair = PyList_GET_ITEM(items, (Py_ssize_t)done);
+        if (parse_shift(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), &shifts[done]) != 0)
+            break;
+        done++;
+    }
+    if (items != NULL && shifts == NULL)
+        PyErr_NoMemory();
+    else if (items != NULL && done == n)
+        result = shifted(state, chunks, shifts, n);
+    roast_free(shifts);
+    Py_XDECREF(items);
+    return result;
+}

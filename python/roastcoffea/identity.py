@@ -1,0 +1,36 @@
+"""Which records belong to a run.
+
+A record carries the topic that its processor had when it was made, as a number. So a record that comes from another
+run, replayed from what somebody kept, is told by what it says of itself; no clock is asked.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+__all__ = ["RunIdentity"]
+
+_lock = threading.Lock()
+_open: list[RunIdentity] = []
+
+
+class RunIdentity:
+    """The topic of one run, and those of the runs that were measured at the same time: collectors that are open
+    together may have one processor, which has the topic of the last one."""
+
+    def __init__(self, topic: str | None) -> None:
+        # One that nothing can be sent to still says which run it is.
+        self.topic = f"run:{uuid.uuid4().hex}" if topic is None else topic
+        self.topics = {self.topic}
+
+    def open(self) -> None:
+        with _lock:
+            for other in _open:
+                other.topics.add(self.topic)
+                self.topics.add(other.topic)
+            _open.append(self)
+
+    def close(self) -> None:
+        with _lock:
+            _open[:] = [other for other in _open if other is not self]

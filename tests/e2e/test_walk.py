@@ -1,0 +1,242 @@
+"""Every call that leaves our code fails once, and the user's run does not notice.
+
+A call that leaves our code is one into Python, Coffea, Dask or the engine. The first run of a road lists the places
+of such calls; then each of them raises in a run of its own. What fails while the context is entered may come out of it
+(nothing has run yet), and leaves nothing behind. What fails later is a note, or costs nothing.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import uproot
+from coffea import processor
+from coffea.nanoevents import BaseSchema
+from test_no_harm import left_behind
+
+import roastcoffea
+from roastcoffea import MetricsCollector, marks, runner_watch, track_metrics, track_time
+from roastcoffea.guard import HOOKS
+
+OURS = str(Path(roastcoffea.__file__).parent)
+# What a guard is made of cannot be guarded by it, and what leaves a context cannot fail.
+TRUSTED = (str(Path(OURS, "guard.py")), "contextlib.py", "threading.py", "weakref.py", "<frozen")
+LOCKS = ("lock.__enter__", "lock.__exit__", "RLock.__enter__", "RLock.__exit__")
+# To put things back is the last that can be done.
+PUTS_BACK = {("_remove", "setattr"), ("Mark.take_off", "setattr"), ("Mark.take_off", "delattr")}
+EVENTS = 100
+
+
+class Injected(Exception):
+    pass
+
+
+class Places:
+    """Where our code is left; the one at which it fails, if any."""
+
+    def __init__(self, fails_at=None, error=Injected):
+        self.fails_at, self.error = fails_at, error
+        self.seen: dict[tuple, None] = {}
+        self.entered: set[str] = set()
+        self.hit = False
+
+    def __call__(self, frame, event, arg):
+        if event == "call":
+            caller, name, code = frame.f_back, frame.f_code.co_qualname, frame.f_code
+            if code.co_filename.startswith(OURS):
+                self.entered.add(f"{frame.f_globals.get('__name__')}.{name}")
+                return
+            # The user's own run, in a wrapper of ours.
+            if caller is not None and getattr(caller.f_locals.get("original"), "__code__", None) is code:
+                return
+            if code.co_filename.endswith(TRUSTED) or code.co_filename.startswith(TRUSTED):
+                return
+        elif event == "c_call":
+            caller, name = frame, getattr(arg, "__qualname__", repr(arg))
+            if name in LOCKS or (frame.f_code.co_qualname, name) in PUTS_BACK:
+                return
+        else:
+            return
+        if caller is None or not caller.f_code.co_filename.startswith(OURS) or caller.f_code.co_filename in TRUSTED:
+            return
+        place = (os.path.relpath(caller.f_code.co_filename, OURS), caller.f_code.co_qualname, caller.f_lineno, name)
+        if place not in self.seen:
+            self.seen[place] = None
+            if place == self.fails_at:
+                self.hit = True
+                raise self.error("injected")
+
+
+class Analysis(processor.ProcessorABC):
+    @track_metrics
+    def process(self, events):
+        with track_time(self, "all"):
+            return {"events": len(events), "sum": int(np.sum(events.x))}
+
+    def postprocess(self, accumulator):
+        accumulator["done"] = True
+        return accumulator
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tiny") / "tiny.root"
+    with uproot.recreate(path) as file:
+        file.mktree("Events", {"x": "i4"})
+        file["Events"].extend({"x": np.arange(EVENTS, dtype="i4")})
+    return {"tiny": {"files": {str(path): "Events"}}}
+
+
+class Road:
+    """A way of running, and what it looks like when nobody is there."""
+
+    def __init__(self, collected, make_executor, fileset, folder, elsewhere=lambda places: None):
+        self.collected, self.make_executor, self.fileset = collected, make_executor, fileset
+        self.folder, self.elsewhere = folder, elsewhere
+        self.runs = 0
+
+    def make_runner(self):
+        return processor.Runner(executor=self.make_executor(), schema=BaseSchema, chunksize=50, metadata_cache={})
+
+    def once(self, places):
+        """One run in which a place fails. What is wrong then, in words."""
+        try:
+            return contextvars.copy_context().run(self.run, places)
+        finally:  # so that what is wrong here is not wrong in the next run as well
+            runner_watch._open.clear()
+            runner_watch._remove()
+            marks._attributes.clear()
+            Analysis._roastcoffea_collect_metrics = False
+
+    def run(self, places):
+        self.runs += 1
+        analysis, runner = Analysis(), self.make_runner()
+        state = dict(vars(runner))
+        mc = MetricsCollector(self.collected, output_dir=self.folder, measurement_name=f"run{self.runs}")
+        output, phase, raised = None, "entering", None
+        self.elsewhere(places)
+        threading.setprofile(places)
+        sys.setprofile(places)
+        try:
+            with mc:
+                phase = "running"
+                output = runner(self.fileset, analysis)
+                phase = "leaving"
+            phase = "over"
+        except BaseException as error:
+            raised = error
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+            self.elsewhere(None)
+        return self.judge(places, mc, runner, state, analysis, output, phase, raised)
+
+    def judge(self, places, mc, runner, state, analysis, output, phase, raised):
+        wrong = []
+        if isinstance(raised, Exception) and phase != "entering":
+            wrong.append(f"{phase}: {type(raised).__name__}: {raised}")
+        if raised is None and output != {"events": EVENTS, "sum": EVENTS * (EVENTS - 1) // 2, "done": True}:
+            wrong.append(f"output {str(output)[:100]}")
+        if {**state, "metadata_cache": None} != {**vars(runner), "metadata_cache": None}:
+            wrong.append(f"Runner {vars(runner)}")
+        metadata = [key for one in runner.metadata_cache.values() for key in one if "roast" in key]
+        wrong += [f"metadata {metadata}"] if metadata else []
+        left = {name: value for name, value in vars(analysis).items() if name != "_chunk_metrics"}
+        if left not in ({}, {"_roastcoffea_collect_metrics": False}):
+            wrong.append(f"processor {left}")
+        if vars(Analysis).get("_roastcoffea_collect_metrics"):
+            wrong.append("the processor's class is still switched on")
+        wrong += [f"left behind: {name}" for name in left_behind()]
+        inside = [variable.name for variable in (runner_watch._call, runner_watch._preprocessing) if variable.get()]
+        wrong += [f"still inside: {name}" for name in inside]
+        if raised is None and places.hit and not any("injected" in note for note in mc.notes):
+            whole = mc.metrics is not None and len(mc.chunk_metrics) == 2 and mc.metrics["total_events"] == EVENTS
+            if not whole or not (self.folder / f"run{self.runs}" / "metrics.json").is_file():
+                wrong.append(f"lost without a note: {mc.notes}")
+        return wrong
+
+    def walk(self, known):
+        """All places of this road that are not known yet, and what went wrong where."""
+        first = Places()
+        assert self.once(first) == []
+        wrong = {}
+        for place in first.seen:
+            if place in known:
+                continue
+            places = Places(place)
+            if found := self.once(places):
+                wrong[place] = found
+        return first, wrong
+
+
+# Places and hooks that the roads before have walked.
+walked: dict[tuple, None] = {}
+entered: set[str] = set()
+
+
+def check(road):
+    first, wrong = road.walk(walked)
+    walked.update(first.seen)
+    entered.update(first.entered)
+    assert wrong == {}, "\n".join(f"{place}: {found}" for place, found in wrong.items())
+    assert len(first.seen) > 50
+
+
+def test_one_by_one(tiny, tmp_path):
+    def executor():
+        return processor.IterativeExecutor(status=False, retries=0)
+
+    check(Road(executor(), executor, tiny, tmp_path))
+
+
+def test_a_pool(tiny, tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        def executor():
+            return processor.FuturesExecutor(pool=pool, status=False, retries=0)
+
+        check(Road(executor(), executor, tiny, tmp_path))
+
+
+def test_dask(tiny, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        def in_the_event_loop(places):
+            client.run_on_scheduler(sys.setprofile, places)
+
+        def executor():
+            return processor.DaskExecutor(client=client, status=False, retries=0)
+
+        check(Road(client, executor, tiny, tmp_path, in_the_event_loop))
+
+
+def test_every_hook_was_walked():
+    """After the roads above: a hook that none of them enters is not tested."""
+    if not entered:
+        pytest.skip("the roads were not walked")
+    assert sorted(set(HOOKS) - entered) == []
+
+
+def test_an_interrupt_comes_through(tiny, tmp_path):
+    """Ctrl-C is the user's, wherever it lands, and leaves nothing behind either."""
+    def executor():
+        return processor.IterativeExecutor(status=False, retries=0)
+
+    road = Road(executor(), executor, tiny, tmp_path)
+    first = Places()
+    assert road.once(first) == []
+    wrong = {}
+    for place in first.seen:
+        found = road.once(Places(place, KeyboardInterrupt))
+        if found := [text for text in found if "lost without" not in text]:
+            wrong[place] = found
+    assert wrong == {}, "\n".join(f"{place}: {found}" for place, found in wrong.items())
