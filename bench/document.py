@@ -186,6 +186,14 @@ def growth_table(points: list[Told]) -> str:
     if workers:
         text += "\n" + markdown(("a worker sample among", *(f"{point['n']:,}" for point in workers)), [
             ("tick, at Dask's pace", *(table.amount(point["seconds"], "s") for point in workers))])
+    looks = [point for point in points if point["of"] == "look"]
+    lines = []
+    for subject in dict.fromkeys(point["subject"] for point in looks):
+        costs = (f"{table.amount(point['seconds'], 's')} among {point['n']:,}"
+                 for point in looks if point["subject"] == subject)
+        lines.append((subject, *costs))
+    if lines:
+        text += "\n" + markdown(("a look", "in a short run", "in a long one"), lines)
     return text
 
 

@@ -1,4 +1,5 @@
-"""What a chunk costs among ten thousand and among a million, and a worker among a hundred and among ten thousand.
+"""What a chunk costs among ten thousand and among a million, a worker among a hundred and among ten thousand, and a
+look at one chunk in a short run and in a long one.
 
 Every step runs in a process of its own, so that the most memory that it held is told by the kernel.
 """
@@ -125,6 +126,26 @@ def _worker_rows(harness: Harness) -> Iterator[Row]:
               figure(most_heard[most].best / most_heard[least].best))
 
 
+# Functions of bench/work/looks.py: of how many chunks, files or samples in a short run and in a long one.
+LOOKS = {
+    "dict of a chunk": ("chunk_dict", 1_000, 20_000), "pickle of a chunk": ("chunk_pickle", 1_000, 20_000),
+    "chunk_metrics[i]": ("chunk_metrics", 2_000, 40_000), "record after the end": ("record_late", 2_000, 40_000),
+    "news of this machine": ("local_news", 500, 10_000),
+}
+
+
+def _look_rows(harness: Harness) -> Iterator[Row]:
+    for name, (function, few, many) in LOOKS.items():
+        seconds = {}
+        for n in (few, many):
+            harness.progress(f"growth: {name}, among {n:,} ...")
+            with Side(OURS, None) as side:
+                seconds[n] = side.call("looks", function, n=n)["seconds"]
+            _note(harness, name, "look", n, seconds[n], None)
+        yield Row(f"growth/{name}, {many:,} against {few:,}", "times", figure(seconds[many] / seconds[few]))
+
+
 def rows(harness: Harness) -> Iterator[Row]:
+    yield from _look_rows(harness)
     yield from _chunk_rows(harness)
     yield from _worker_rows(harness)

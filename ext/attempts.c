@@ -10,22 +10,42 @@
 
 typedef struct attempts_object {
     PyObject_HEAD
-    roast_attempts *attempts;
+    ext_shared *shared;
 } attempts_object;
 
-const roast_attempts *ext_attempts_view(ext_state *state, PyObject *object) {
-    return Py_TYPE(object) == state->type_attempts ? ((attempts_object *)object)->attempts : NULL;
+ext_shared *ext_attempts_hold(ext_state *state, PyObject *object) {
+    return Py_TYPE(object) == state->type_attempts
+               ? ext_shared_hold(((attempts_object *)object)->shared)
+               : NULL;
+}
+
+static roast_attempts *attempts_of(PyObject *op) {
+    return ((attempts_object *)op)->shared->part;
 }
 
 /* ---- life ---- */
 
-static PyObject *wrap(PyTypeObject *type, roast_attempts *attempts) {
+static void free_attempts(void *attempts) {
+    roast_attempts_free(attempts);
+}
+
+static PyObject *object_of(PyTypeObject *type, ext_shared *shared) {
     attempts_object *self = (attempts_object *)type->tp_alloc(type, 0);
-    if (self == NULL)
-        roast_attempts_free(attempts);
-    else
-        self->attempts = attempts;
+    if (self != NULL)
+        self->shared = ext_shared_hold(shared);
     return (PyObject *)self;
+}
+
+PyObject *ext_attempts_of(ext_state *state, ext_shared *shared) {
+    return object_of(state->type_attempts, shared);
+}
+
+/* Takes the attempts over. */
+static PyObject *wrap(PyTypeObject *type, roast_attempts *attempts) {
+    ext_shared *shared = ext_shared_new(attempts, free_attempts);
+    PyObject *self = shared != NULL ? object_of(type, shared) : NULL;
+    ext_shared_let_go(shared);
+    return self;
 }
 
 PyObject *ext_attempts_new(ext_state *state, roast_attempts *attempts) {
@@ -43,9 +63,46 @@ static PyObject *attempts_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
 static void attempts_dealloc(PyObject *op) {
     PyTypeObject *type = Py_TYPE(op);
-    roast_attempts_free(((attempts_object *)op)->attempts);
+    ext_shared_let_go(((attempts_object *)op)->shared);
     type->tp_free(op);
     Py_DECREF(type);
+}
+
+/* ---- copies ---- */
+
+/* A sink with the packed form. NULL with an exception set. */
+static roast_sink *packed(const roast_attempts *attempts) {
+    roast_sink *sink = NULL;
+    roast_error err;
+    if (roast_sink_new_memory(&sink, &err) == ROAST_OK &&
+        roast_attempts_encode(attempts, sink, &err) == ROAST_OK)
+        return sink;
+    roast_sink_free(sink);
+    return (roast_sink *)ext_raise(&err);
+}
+
+ext_shared *ext_attempts_copy(const roast_attempts *attempts) {
+    roast_sink *sink = packed(attempts);
+    roast_attempts *copy = NULL;
+    roast_error err;
+    if (sink == NULL)
+        return NULL;
+    roast_str bytes = roast_sink_memory(sink);
+    roast_status status = roast_attempts_decode(bytes.data, bytes.len, &copy, &err);
+    roast_sink_free(sink);
+    return status == ROAST_OK ? ext_shared_new(copy, free_attempts) : (ext_shared *)ext_raise(&err);
+}
+
+/* To be called right before a change: a Run may look at them. 0 or -1 with an exception set. */
+static int make_own(attempts_object *self) {
+    if (self->shared->refs == 1)
+        return 0;
+    ext_shared *copy = ext_attempts_copy(self->shared->part);
+    if (copy == NULL)
+        return -1;
+    ext_shared_let_go(self->shared);
+    self->shared = copy;
+    return 0;
 }
 
 /* ---- looking ---- */
@@ -109,10 +166,12 @@ static PyObject *record_of(const roast_attempts *attempts, const roast_attempt *
 /* One mapping a try; those of others only if asked for. */
 static PyObject *attempts_records(PyObject *op, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"foreign", NULL};
-    const roast_attempts *attempts = ((attempts_object *)op)->attempts;
     int foreign = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:records", keywords, &foreign))
         return NULL;
+    /* Held here and below: making Python objects may run other code. */
+    ext_shared *shared = ext_shared_hold(((attempts_object *)op)->shared);
+    const roast_attempts *attempts = shared->part;
     PyObject *list = PyList_New(0);
     roast_attempt_cursor cursor;
     roast_attempt attempt;
@@ -125,12 +184,14 @@ static PyObject *attempts_records(PyObject *op, PyObject *args, PyObject *kwargs
             Py_CLEAR(list);
         Py_XDECREF(record);
     }
+    ext_shared_let_go(shared);
     return list;
 }
 
 static PyObject *attempts_departures(PyObject *op, void *unused) {
     (void)unused;
-    const roast_attempts *attempts = ((attempts_object *)op)->attempts;
+    ext_shared *shared = ext_shared_hold(((attempts_object *)op)->shared);
+    const roast_attempts *attempts = shared->part;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < roast_attempts_departure_count(attempts); i++) {
         roast_departure departure = roast_attempts_departure(attempts, i);
@@ -143,12 +204,14 @@ static PyObject *attempts_departures(PyObject *op, void *unused) {
             Py_CLEAR(list);
         Py_XDECREF(record);
     }
+    ext_shared_let_go(shared);
     return list;
 }
 
 static PyObject *attempts_workers(PyObject *op, void *unused) {
     (void)unused;
-    const roast_attempts *attempts = ((attempts_object *)op)->attempts;
+    ext_shared *shared = ext_shared_hold(((attempts_object *)op)->shared);
+    const roast_attempts *attempts = shared->part;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < roast_attempts_worker_count(attempts); i++) {
         PyObject *name = ext_text(roast_attempts_worker(attempts, i));
@@ -156,20 +219,21 @@ static PyObject *attempts_workers(PyObject *op, void *unused) {
             Py_CLEAR(list);
         Py_XDECREF(name);
     }
+    ext_shared_let_go(shared);
     return list;
 }
 
 static PyObject *attempts_nbytes(PyObject *op, void *unused) {
     (void)unused;
-    return PyLong_FromSize_t(roast_attempts_memory(((attempts_object *)op)->attempts));
+    return PyLong_FromSize_t(roast_attempts_memory(attempts_of(op)));
 }
 
 static Py_ssize_t attempts_length(PyObject *op) {
-    return (Py_ssize_t)roast_attempts_count(((attempts_object *)op)->attempts);
+    return (Py_ssize_t)roast_attempts_count(attempts_of(op));
 }
 
 static PyObject *attempts_repr(PyObject *op) {
-    const roast_attempts *attempts = ((attempts_object *)op)->attempts;
+    const roast_attempts *attempts = attempts_of(op);
     return PyUnicode_FromFormat("<Attempts: %llu of tasks on %u workers, %u of which left>",
                                 (unsigned long long)roast_attempts_count(attempts),
                                 roast_attempts_worker_count(attempts),
@@ -187,9 +251,10 @@ static PyObject *attempts_set_kind(PyObject *op, PyObject *args) {
     for (int kind = 0; kind < ROAST_KIND_foreign; kind++) {
         if (strcmp(name, roast_attempt_kind_name((roast_attempt_kind)kind)) != 0)
             continue;
-        if (roast_attempts_set_kind(((attempts_object *)op)->attempts,
-                                    (roast_str){prefix, (size_t)len}, (roast_attempt_kind)kind,
-                                    &err) != ROAST_OK)
+        if (make_own((attempts_object *)op) != 0)
+            return NULL;
+        if (roast_attempts_set_kind(attempts_of(op), (roast_str){prefix, (size_t)len},
+                                    (roast_attempt_kind)kind, &err) != ROAST_OK)
             return ext_raise(&err);
         Py_RETURN_NONE;
     }
@@ -198,24 +263,15 @@ static PyObject *attempts_set_kind(PyObject *op, PyObject *args) {
 
 /* ---- travelling ---- */
 
-static PyObject *packed(const roast_attempts *attempts) {
-    roast_sink *sink = NULL;
-    roast_error err;
-    PyObject *data = NULL;
-    if (roast_sink_new_memory(&sink, &err) == ROAST_OK &&
-        roast_attempts_encode(attempts, sink, &err) == ROAST_OK) {
-        roast_str bytes = roast_sink_memory(sink);
-        data = PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
-    } else {
-        ext_raise(&err);
-    }
-    roast_sink_free(sink);
-    return data;
-}
-
 static PyObject *attempts_to_bytes(PyObject *op, PyObject *unused) {
     (void)unused;
-    return packed(((attempts_object *)op)->attempts);
+    roast_sink *sink = packed(attempts_of(op));
+    if (sink == NULL)
+        return NULL;
+    roast_str bytes = roast_sink_memory(sink);
+    PyObject *data = PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
+    roast_sink_free(sink);
+    return data;
 }
 
 static PyObject *attempts_from_bytes(PyObject *type, PyObject *data) {
@@ -227,14 +283,6 @@ static PyObject *attempts_from_bytes(PyObject *type, PyObject *data) {
     roast_status status = roast_attempts_decode(view.buf, (size_t)view.len, &attempts, &err);
     PyBuffer_Release(&view);
     return status == ROAST_OK ? wrap((PyTypeObject *)type, attempts) : ext_raise(&err);
-}
-
-PyObject *ext_attempts_copy(ext_state *state, const roast_attempts *attempts) {
-    PyObject *data = packed(attempts);
-    PyObject *copy =
-        data != NULL ? attempts_from_bytes((PyObject *)state->type_attempts, data) : NULL;
-    Py_XDECREF(data);
-    return copy;
 }
 
 static PyObject *attempts_reduce(PyObject *op, PyObject *unused) {

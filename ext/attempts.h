@@ -2,17 +2,19 @@
 #ifndef ROAST_EXT_ATTEMPTS_H
 #define ROAST_EXT_ATTEMPTS_H
 
+#include "shared.h"
 #include "state.h"
 
 #include "roast/attempts.h"
 
-/* NULL if `object` is no Attempts. Borrowed. */
-const roast_attempts *ext_attempts_view(ext_state *state, PyObject *object);
+/* Those behind an Attempts, held until the caller lets them go; NULL without an exception: it is something else. */
+ext_shared *ext_attempts_hold(ext_state *state, PyObject *object);
+/* A copy of them. NULL with an exception set. */
+ext_shared *ext_attempts_copy(const roast_attempts *attempts);
+/* An Attempts that looks at shared ones, and makes a copy of its own before it changes them. */
+PyObject *ext_attempts_of(ext_state *state, ext_shared *shared);
 /* Takes the attempts over; they are freed on failure. */
 PyObject *ext_attempts_new(ext_state *state, roast_attempts *attempts);
-
-/* The same for a copy of them. */
-PyObject *ext_attempts_copy(ext_state *state, const roast_attempts *attempts);
 
 /* Seconds since 1970; None for ROAST_NO_TIME. NULL with an exception set. */
 PyObject *ext_attempt_seconds(int64_t us);

@@ -27,12 +27,12 @@ static log_object *new_log(ext_state *state, log_core *core) {
     log_object *log = (log_object *)state->type_chunk_log->tp_alloc(state->type_chunk_log, 0);
     if (log == NULL)
         return NULL;
-    log->core = core;
-    if (core != NULL) {
-        core->refs++;
-        core->owners++;
-    }
+    log->core = core != NULL ? log_core_hold(core) : NULL;
     return log;
+}
+
+PyObject *ext_chunk_log_of(ext_state *state, log_core *core) {
+    return (PyObject *)new_log(state, core);
 }
 
 PyObject *ext_chunk_log_new(ext_state *state, roast_chunklog *log) {
@@ -88,11 +88,9 @@ static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 }
 
 static void drop_core(log_object *self) {
-    if (self->core == NULL)
-        return;
-    self->core->owners--;
-    log_core_release(self->core);
+    log_core *core = self->core;
     self->core = NULL;
+    log_core_let_go(core);
 }
 
 /* ---- packed, spread out, loose ---- */
@@ -103,16 +101,22 @@ static int spread_out(PyObject *op) {
     if (self->core == NULL)
         return 0;
     ext_state *state = state_of(op);
-    uint64_t count = roast_chunklog_count(self->core->log);
-    for (uint64_t i = (uint64_t)PyList_GET_SIZE(op); i < count; i++) {
-        PyObject *item = ext_record_new(state, self->core, i);
-        if (item == NULL || PyList_Append(op, item) != 0) {
-            Py_XDECREF(item);
-            return -1;
-        }
-        Py_DECREF(item);
+    int result = 0;
+    /* A new object may set off a collection, and that may change the log. */
+    while (result == 0 && self->core != NULL &&
+           (uint64_t)PyList_GET_SIZE(op) < roast_chunklog_count(self->core->log)) {
+        Py_ssize_t at = PyList_GET_SIZE(op);
+        log_core *core = self->core;
+        core->refs++;
+        PyObject *item = ext_record_new(state, core, (uint64_t)at);
+        if (item == NULL)
+            result = -1;
+        else if (self->core == core && PyList_GET_SIZE(op) == at)
+            result = PyList_Append(op, item);
+        Py_XDECREF(item);
+        log_core_release(core);
     }
-    return 0;
+    return result;
 }
 
 static int make_loose(PyObject *op) {
@@ -136,17 +140,25 @@ static int make_own(log_object *self) {
     if (core == NULL)
         return -1;
     core->owners = 1;
-    self->core->owners--;
-    log_core_release(self->core);
+    drop_core(self);
     self->core = core;
     return 0;
 }
 
+/* Whether the items say more than the packed log: somebody stored into one, or put something else there by way of
+ * list's own methods. */
 static bool has_overlays(PyObject *op) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(op); i++)
-        if (((record_object *)PyList_GET_ITEM(op, i))->overlay != NULL)
+    ext_state *state = state_of(op);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(op); i++) {
+        PyObject *item = PyList_GET_ITEM(op, i);
+        if (Py_TYPE(item) != state->type_chunk_record || ((record_object *)item)->overlay != NULL)
             return true;
+    }
     return false;
+}
+
+static bool is_plain_packed(PyObject *op) {
+    return ((log_object *)op)->core != NULL && !has_overlays(op);
 }
 
 /* How many items from `first` on are rows one behind the other of one packed log. */
@@ -192,22 +204,16 @@ static roast_chunklog *pack_list(ext_state *state, PyObject *list) {
     return log;
 }
 
-const roast_chunklog *ext_packed_view(ext_state *state, PyObject *chunks, roast_chunklog **owned) {
-    *owned = NULL;
-    if (is_log(state, chunks)) {
-        log_object *self = (log_object *)chunks;
-        if (self->core != NULL && !has_overlays(chunks))
-            return self->core->log;
-        if (spread_out(chunks) != 0)
-            return NULL;
-        return *owned = pack_list(state, chunks);
-    }
-    PyObject *list = PySequence_List(chunks);
-    if (list == NULL)
-        return NULL;
-    *owned = pack_list(state, list);
-    Py_DECREF(list);
-    return *owned;
+log_core *ext_packed_view(ext_state *state, PyObject *chunks) {
+    if (is_log(state, chunks) && is_plain_packed(chunks))
+        return log_core_hold(((log_object *)chunks)->core);
+    PyObject *list = PySequence_List(chunks); /* of our own: reading an item may change theirs */
+    roast_chunklog *log = list != NULL ? pack_list(state, list) : NULL;
+    Py_XDECREF(list);
+    log_core *core = log != NULL ? log_core_new(log) : NULL;
+    if (core != NULL)
+        core->owners = 1;
+    return core;
 }
 
 int ext_chunk_log_merge(ext_state *state, PyObject *op, const roast_chunklog *from) {
@@ -239,10 +245,6 @@ static PyObject *add_packed(ext_state *state, log_object *a, log_object *b) {
         return ext_raise(&err);
     }
     return ext_chunk_log_new(state, sum);
-}
-
-static bool is_plain_packed(PyObject *op) {
-    return ((log_object *)op)->core != NULL && !has_overlays(op);
 }
 
 /* A loose log with the items of both. */
@@ -340,7 +342,7 @@ static PyObject *log_item(PyObject *op, Py_ssize_t index) {
     }
     if (spread_out(op) != 0)
         return NULL;
-    return Py_NewRef(PyList_GET_ITEM(op, index));
+    return PyList_Type.tp_as_sequence->sq_item(op, index); /* checks the index once more */
 }
 
 static PyObject *log_subscript(PyObject *op, PyObject *key) {
@@ -432,13 +434,10 @@ LIST_METHODS(X)
 static PyObject *log_copy(PyObject *op, PyObject *unused) {
     (void)unused;
     ext_state *state = state_of(op);
-    log_object *self = (log_object *)op;
-    if (self->core != NULL && !has_overlays(op))
-        return (PyObject *)new_log(state, self->core);
-    if (spread_out(op) != 0)
-        return NULL;
-    roast_chunklog *packed = pack_list(state, op);
-    return packed != NULL ? ext_chunk_log_new(state, packed) : NULL;
+    log_core *core = ext_packed_view(state, op);
+    PyObject *copy = core != NULL ? ext_chunk_log_of(state, core) : NULL;
+    log_core_let_go(core);
+    return copy;
 }
 
 /* What makes the object anew: a call with one argument, which is stolen. */
@@ -454,18 +453,17 @@ PyObject *ext_reduce_chunk_log(PyObject *module, PyObject *op) {
     ext_state *state = ext_state_of_module(module);
     if (!is_log(state, op))
         return PyErr_Format(PyExc_TypeError, "a ChunkLog is wanted, not %s", Py_TYPE(op)->tp_name);
-    roast_chunklog *owned;
-    const roast_chunklog *log = ext_packed_view(state, op, &owned);
-    if (log == NULL) {
+    log_core *core = ext_packed_view(state, op);
+    if (core == NULL) {
         /* Items that are no chunks at all: an ordinary list, then. */
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             return NULL;
-        PyErr_Clear();
+        PyErr_Clear(); /* the TypeError */
         PyObject *items = PySequence_List(op);
         return items == NULL ? NULL : reduced((PyObject *)&PyList_Type, items);
     }
-    PyObject *data = ext_packed_bytes(log);
-    roast_chunklog_free(owned);
+    PyObject *data = ext_packed_bytes(core->log);
+    log_core_let_go(core);
     return data == NULL ? NULL : reduced((PyObject *)Py_TYPE(op), data);
 }
 
@@ -476,10 +474,9 @@ static PyObject *log_reduce(PyObject *op, PyObject *unused) {
 
 static PyObject *log_to_bytes(PyObject *op, PyObject *unused) {
     (void)unused;
-    roast_chunklog *owned;
-    const roast_chunklog *log = ext_packed_view(state_of(op), op, &owned);
-    PyObject *data = log != NULL ? ext_packed_bytes(log) : NULL;
-    roast_chunklog_free(owned);
+    log_core *core = ext_packed_view(state_of(op), op);
+    PyObject *data = core != NULL ? ext_packed_bytes(core->log) : NULL;
+    log_core_let_go(core);
     return data;
 }
 
@@ -490,22 +487,21 @@ static PyObject *log_from_bytes(PyObject *type, PyObject *data) {
 static PyObject *log_merge_unique(PyObject *op, PyObject *chunks) {
     ext_state *state = state_of(op);
     log_object *self = (log_object *)op;
-    roast_chunklog *owned;
-    if (self->core == NULL) {
-        PyErr_SetString(PyExc_TypeError, "merge_unique() needs a log that was not changed by hand");
-        return NULL;
-    }
-    const roast_chunklog *from = ext_packed_view(state, chunks, &owned);
+    log_core *from = ext_packed_view(state, chunks);
     if (from == NULL)
         return NULL;
     roast_merge_result result = {0, 0};
     roast_error err;
-    bool merged = make_own(self) == 0;
-    if (merged && roast_chunklog_merge(self->core->log, from, true, &result, &err) != ROAST_OK) {
+    bool merged = self->core != NULL; /* looked at behind the reading, which may have changed it */
+    if (!merged)
+        PyErr_SetString(PyExc_TypeError, "merge_unique() needs a log that was not changed by hand");
+    merged = merged && make_own(self) == 0;
+    if (merged &&
+        roast_chunklog_merge(self->core->log, from->log, true, &result, &err) != ROAST_OK) {
         ext_raise(&err);
         merged = false;
     }
-    roast_chunklog_free(owned);
+    log_core_let_go(from);
     return merged ? Py_BuildValue("(KK)", (unsigned long long)result.added,
                                   (unsigned long long)result.duplicates)
                   : NULL;

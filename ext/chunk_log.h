@@ -9,12 +9,17 @@
  * the items that were taken out of it. Counted under the GIL. */
 typedef struct log_core {
     roast_chunklog *log;
-    Py_ssize_t refs;   /* everybody */
-    Py_ssize_t owners; /* ChunkLogs: with more than one, a change needs a copy of its own */
+    Py_ssize_t refs; /* everybody */
+    Py_ssize_t
+        owners; /* ChunkLogs and holders: with more than one, a change needs a copy of its own */
 } log_core;
 /* Takes the log over, with one reference and no owner; NULL with an exception set (the log is freed). */
 log_core *log_core_new(roast_chunklog *log);
 void log_core_release(log_core *core);
+/* As long as it is held, its log does not change: making a Python object may run code of the user's, which may add
+ * to the ChunkLog. let_go(NULL) is fine. */
+log_core *log_core_hold(log_core *core);
+void log_core_let_go(log_core *core);
 
 typedef struct record_object {
     PyObject_HEAD
@@ -32,9 +37,11 @@ PyObject *ext_record_dict(ext_state *state, record_object *record);
 
 /* A ChunkLog that takes over `log`. NULL with an exception set (the log is freed). */
 PyObject *ext_chunk_log_new(ext_state *state, roast_chunklog *log);
-/* The packed log behind any sequence of chunks: a ChunkLog's own (borrowed, *owned = NULL) or a new one
- * (*owned, to be freed by the caller). NULL with an exception set. */
-const roast_chunklog *ext_packed_view(ext_state *state, PyObject *chunks, roast_chunklog **owned);
+/* One that looks at a packed log, and makes a copy of its own before it changes it. */
+PyObject *ext_chunk_log_of(ext_state *state, log_core *core);
+/* The packed log behind any sequence of chunks: a ChunkLog's own or a new one; held, until the caller lets it go.
+ * NULL with an exception set. */
+log_core *ext_packed_view(ext_state *state, PyObject *chunks);
 /* Adds one log to a ChunkLog in place. 0 or -1 with an exception set. */
 int ext_chunk_log_merge(ext_state *state, PyObject *chunk_log, const roast_chunklog *from);
 

@@ -2,6 +2,7 @@
 
 #include "chunk_log.h"
 #include "errors.h"
+#include "pairs.h"
 
 #include <math.h>
 
@@ -56,13 +57,13 @@ static int parse_shift(PyObject *worker, PyObject *seconds, roast_clock_shift *o
 
 static PyObject *shifted(ext_state *state, PyObject *chunks, const roast_clock_shift *shifts,
                          size_t count) {
-    roast_chunklog *owned, *made = NULL;
+    roast_chunklog *made = NULL;
     roast_error err;
-    const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
-    if (log == NULL)
+    log_core *core = ext_packed_view(state, chunks);
+    if (core == NULL)
         return NULL;
-    roast_status status = roast_chunklog_shift(log, shifts, count, &made, &err);
-    roast_chunklog_free(owned);
+    roast_status status = roast_chunklog_shift(core->log, shifts, count, &made, &err);
+    log_core_let_go(core);
     return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
 }
 
@@ -72,23 +73,20 @@ PyObject *ext_shift_clocks(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!:shift_clocks", state->type_chunk_log, &chunks, &PyDict_Type,
                           &offsets))
         return NULL;
-    /* A copy: a number of the user's own type may run other code. */
-    PyObject *items = PyDict_Items(offsets);
-    size_t n = items != NULL ? (size_t)PyList_GET_SIZE(items) : 0;
+    ext_pairs pairs;
+    if (ext_pairs_open(&pairs, offsets, "shift_clocks") != 0)
+        return NULL;
+    size_t n = (size_t)pairs.count, done = 0;
     roast_clock_shift *shifts =
         n < SIZE_MAX / 2 / sizeof *shifts ? roast_alloc((n + 1) * sizeof *shifts) : NULL;
-    size_t done = 0;
-    while (items != NULL && shifts != NULL && done < n) {
-        PyObject *pair = PyList_GET_ITEM(items, (Py_ssize_t)done);
-        if (parse_shift(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), &shifts[done]) != 0)
-            break;
-        done++;
-    }
-    if (items != NULL && shifts == NULL)
+    if (shifts == NULL)
         PyErr_NoMemory();
-    else if (items != NULL && done == n)
+    while (shifts != NULL && ext_pairs_next(&pairs) &&
+           parse_shift(pairs.key, pairs.value, &shifts[done]) == 0)
+        done++;
+    if (shifts != NULL && done == n)
         result = shifted(state, chunks, shifts, n);
     roast_free(shifts);
-    Py_XDECREF(items);
+    ext_pairs_close(&pairs);
     return result;
 }

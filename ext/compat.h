@@ -22,7 +22,7 @@ static inline int ext_optional_item(PyObject *mapping, PyObject *key, PyObject *
         return 1;
     if (!PyErr_ExceptionMatches(PyExc_KeyError))
         return -1;
-    PyErr_Clear();
+    PyErr_Clear(); /* the KeyError */
     return 0;
 }
 

@@ -2,8 +2,8 @@
 
 #include "values.h"
 
-#include "chunk_log.h"
 #include "errors.h"
+#include "pairs.h"
 #include "tracking_data.h"
 #include "worker_series.h"
 
@@ -19,19 +19,18 @@ int ext_entry(PyObject *mapping, const char *key, PyObject **out) {
     *out = PyMapping_GetItemString(mapping, key);
     if (*out == NULL && !PyErr_ExceptionMatches(PyExc_LookupError))
         return -1;
-    PyErr_Clear();
+    PyErr_Clear(); /* the LookupError, if any */
     if (*out == Py_None)
         Py_CLEAR(*out);
     return 0;
 }
 
 int ext_check_mapping(PyObject *object, const char *what) {
-    /* A str or a list supports the mapping protocol too: only what has keys is one. */
-    if (PyDict_Check(object) || PyObject_HasAttrString(object, "keys"))
-        return 0;
-    PyErr_Format(PyExc_TypeError, "%s: a mapping is expected, not %s", what,
-                 Py_TYPE(object)->tp_name);
-    return -1;
+    int has_keys = ext_has_keys(object);
+    if (has_keys == 0)
+        PyErr_Format(PyExc_TypeError, "%s: a mapping is expected, not %s", what,
+                     Py_TYPE(object)->tp_name);
+    return has_keys > 0 ? 0 : -1;
 }
 
 int ext_real(PyObject *value, const char *what, double *out) {
@@ -68,7 +67,7 @@ static int integer(PyObject *value, const char *what, int64_t *out) {
     }
     if (PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value)) {
         *out = PyObject_Size(value);
-        return 0;
+        return *out >= 0 ? 0 : -1;
     }
     return ext_real(value, what, &number) != 0 ? -1 : whole(number, 1, what, out);
 }
@@ -91,8 +90,9 @@ int run_input_init(run_input *input, ext_state *state) {
 void run_input_reset(run_input *input) {
     roast_metrics_free(input->metrics);
     roast_run_free(input->run);
-    roast_chunklog_free(input->chunks);
-    roast_series_free(input->series);
+    log_core_let_go(input->chunks);
+    ext_shared_let_go(input->series);
+    ext_shared_let_go(input->attempts);
     *input = (run_input){.state = input->state};
 }
 
@@ -201,13 +201,11 @@ static int add_dataset(PyObject *dataset, roast_report *totals) {
 
 static int read_custom(PyObject *custom, roast_report *report) {
     roast_report totals = {0};
-    if (ext_check_mapping(custom, "custom_metrics") != 0)
-        return -1;
-    PyObject *datasets = PyMapping_Values(custom);
-    int result = datasets != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(datasets); i++)
-        result = add_dataset(PyList_GET_ITEM(datasets, i), &totals);
-    Py_XDECREF(datasets);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, custom, "custom_metrics");
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = add_dataset(pairs.value, &totals);
+    ext_pairs_close(&pairs);
     if (result == 0 && totals.have_entries) {
         report->have_entries = true;
         report->entries = totals.entries;
@@ -240,15 +238,17 @@ int run_input_set_report(run_input *input, PyObject *report, PyObject *custom) {
 int run_input_set_tracking(run_input *input, PyObject *tracking) {
     if (ext_is_none(tracking))
         return 0;
-    const roast_series *series = ext_series_view(input->state, tracking);
-    if (series == NULL) {
-        roast_series *counts;
-        if (ext_tracking_series(tracking, &input->series, &counts) != 0)
+    input->series = ext_series_hold(input->state, tracking);
+    if (input->series == NULL) {
+        roast_series *series, *counts;
+        if (ext_tracking_series(tracking, &series, &counts) != 0)
             return -1;
         roast_run_take_counts(input->run, counts);
-        series = input->series;
+        input->series = ext_series_share(series);
     }
-    roast_run_lend_series(input->run, series);
+    if (input->series == NULL)
+        return -1;
+    roast_run_lend_series(input->run, input->series->part);
     return 0;
 }
 
@@ -328,9 +328,9 @@ static int add_span(roast_run *run, PyObject *key, PyObject *value) {
     if (result == 0) {
         span.value = PyFloat_AsDouble(value);
         if (PyErr_Occurred()) {
-            PyErr_Clear();
-            PyErr_Format(PyExc_TypeError, "spans: the value of %R is no number but %s", key,
-                         Py_TYPE(value)->tp_name);
+            if (ext_drop_exception() == 0)
+                PyErr_Format(PyExc_TypeError, "spans: the value of %R is no number but %s", key,
+                             Py_TYPE(value)->tp_name);
             result = -1;
         } else if (!isfinite(span.value)) {
             result = note_span(run, key, value);
@@ -348,14 +348,11 @@ static int add_span(roast_run *run, PyObject *key, PyObject *value) {
 }
 
 static int add_spans(roast_run *run, PyObject *spans) {
-    PyObject *items = PyMapping_Items(spans);
-    int result = items != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
-        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
-            result = add_span(run, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
-    }
-    Py_XDECREF(items);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, spans, "spans");
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = add_span(run, pairs.key, pairs.value);
+    ext_pairs_close(&pairs);
     return result;
 }
 
@@ -393,10 +390,10 @@ int run_input_set_spans(run_input *input, PyObject *spans, PyObject *processor) 
 int run_input_set_chunks(run_input *input, PyObject *chunks) {
     if (ext_is_none(chunks))
         return 0;
-    const roast_chunklog *log = ext_packed_view(input->state, chunks, &input->chunks);
-    if (log == NULL)
+    input->chunks = ext_packed_view(input->state, chunks);
+    if (input->chunks == NULL)
         return -1;
-    roast_run_lend_chunks(input->run, log);
+    roast_run_lend_chunks(input->run, input->chunks->log);
     return 0;
 }
 

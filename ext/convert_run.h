@@ -2,6 +2,8 @@
 #ifndef ROAST_EXT_CONVERT_RUN_H
 #define ROAST_EXT_CONVERT_RUN_H
 
+#include "chunk_log.h"
+#include "shared.h"
 #include "state.h"
 #include "roast/metrics.h"
 #include "roast/run.h"
@@ -9,9 +11,10 @@
 typedef struct run_input {
     ext_state *state;
     roast_run *run;
-    /* Parts that are lent to the run and freed with the input. */
-    roast_chunklog *chunks;
-    roast_series *series;
+    /* Parts that are lent to the run, and held as long as the input: so they do not change. NULL: none. */
+    log_core *chunks;
+    ext_shared *series;
+    ext_shared *attempts;
     roast_metrics *metrics; /* of the run: once somebody asked for them, or they came with it */
 } run_input;
 
@@ -22,12 +25,11 @@ int run_input_set_clock(run_input *input, PyObject *start, PyObject *end);
 /* `custom` is {dataset: {"entries", "duration", "performance_counters": {"num_requested_bytes"}}}: its
  * sums stand instead of the report's. */
 int run_input_set_report(run_input *input, PyObject *report, PyObject *custom);
-/* A dict, or a WorkerSeries, which must not change before the run is computed. */
+/* A dict, or a WorkerSeries. */
 int run_input_set_tracking(run_input *input, PyObject *tracking);
 /* {(context, prefix, activity, unit): value}, or a dict that has it as "cumulative_worker_metrics". */
 int run_input_set_spans(run_input *input, PyObject *spans, PyObject *processor);
 int run_input_set_sections(run_input *input, PyObject *sections);
-/* A ChunkLog is borrowed as it is: put it in last, so that no Python code can change it in between. */
 int run_input_set_chunks(run_input *input, PyObject *chunks);
 
 /* Whether the object is None or NULL. */

@@ -5,13 +5,12 @@
  * that chunk. In a thread that has none open it is an empty mapping whose changes go nowhere. */
 #include "current_chunk.h"
 
-#include "errors.h"
+#include "quiet.h"
 
 typedef struct current_object {
     PyObject_HEAD
-    PyObject
-        *processor;   /* borrowed: the processor owns this object and takes it off before it goes */
-    Py_ssize_t users; /* open chunks, over all threads */
+    PyObject *processor; /* only compared; NULL: none of its chunks is open any more */
+    Py_ssize_t users;    /* open chunks, over all threads */
 } current_object;
 
 /* The dict of the calling thread's chunk; a new reference. */
@@ -24,44 +23,38 @@ static PyObject *resolve(PyObject *op) {
     return Py_XNewRef(open_chunk_mapping(state, chunk));
 }
 
-void ext_current_chunk_attach(ext_state *state, PyObject *processor) {
-    PyObject *there = NULL;
-    if (ext_optional_attr(processor, state->str_current_chunk, &there) < 0)
-        PyErr_Clear();
+PyObject *ext_current_chunk_attach(ext_state *state, PyObject *processor) {
+    PyObject *there = ext_quiet_attr(processor, state->str_current_chunk);
     if (there != NULL && Py_TYPE(there) == state->type_current_chunk &&
         ((current_object *)there)->processor == processor) {
         ((current_object *)there)->users++;
-        Py_DECREF(there);
-        return;
+        return there;
     }
     Py_XDECREF(there);
     current_object *current = PyObject_New(current_object, state->type_current_chunk);
     if (current == NULL) {
         ext_count_fault("no memory for the current chunk", NULL);
-        return;
+        return NULL;
     }
     current->processor = processor;
     current->users = 1;
     /* A processor that refuses attributes (slots, frozen): sections still work, by thread. */
     if (PyObject_SetAttr(processor, state->str_current_chunk, (PyObject *)current) != 0)
-        PyErr_Clear();
-    Py_DECREF(current);
+        ext_pass_over("the current chunk could not be put onto the processor");
+    return (PyObject *)current;
 }
 
-void ext_current_chunk_detach(ext_state *state, PyObject *processor) {
-    PyObject *there = NULL;
-    if (ext_optional_attr(processor, state->str_current_chunk, &there) < 0)
-        PyErr_Clear();
-    if (there == NULL)
-        return;
-    current_object *current = (current_object *)there;
-    if (Py_TYPE(there) == state->type_current_chunk && current->processor == processor &&
-        --current->users == 0) {
+void ext_current_chunk_detach(ext_state *state, PyObject *processor, PyObject *op) {
+    current_object *current = (current_object *)op;
+    if (current != NULL && --current->users == 0) {
         current->processor = NULL;
-        if (PyObject_SetAttr(processor, state->str_current_chunk, NULL) != 0)
-            PyErr_Clear();
+        PyObject *there = ext_quiet_attr(processor, state->str_current_chunk);
+        /* Somebody may have put something else there meanwhile: that stays. */
+        if (there == op && PyObject_SetAttr(processor, state->str_current_chunk, NULL) != 0)
+            ext_pass_over("the current chunk could not be taken off the processor");
+        Py_XDECREF(there);
     }
-    Py_DECREF(there);
+    Py_XDECREF(op);
 }
 
 static Py_ssize_t current_length(PyObject *op) {
@@ -128,7 +121,7 @@ static PyObject *current_getattr(PyObject *op, PyObject *name) {
     PyObject *own = PyObject_GenericGetAttr(op, name);
     if (own != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError))
         return own;
-    PyErr_Clear();
+    PyErr_Clear(); /* the AttributeError */
     PyObject *dict = resolve(op);
     PyObject *value = dict != NULL ? PyObject_GetAttr(dict, name) : NULL;
     Py_XDECREF(dict);

@@ -4,8 +4,9 @@
 
 #include "open_chunk.h"
 
-/* Puts it there for one more open chunk; takes it off with the last one. Neither raises. */
-void ext_current_chunk_attach(ext_state *state, PyObject *processor);
-void ext_current_chunk_detach(ext_state *state, PyObject *processor);
+/* Puts it there for one more open chunk: a new reference, or NULL. Neither raises. */
+PyObject *ext_current_chunk_attach(ext_state *state, PyObject *processor);
+/* Takes it off with the last open chunk. Takes the reference; NULL is fine. */
+void ext_current_chunk_detach(ext_state *state, PyObject *processor, PyObject *current);
 
 #endif

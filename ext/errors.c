@@ -40,12 +40,76 @@ PyObject *ext_raise(const roast_error *err) {
 static uint64_t fault_count, fault_told;
 static char fault_text[256];
 
+/* Of each thread: what must pass, until the call of ours that met it ends. */
+static _Thread_local PyObject *passing;
+
+static bool must_pass(void) {
+    return PyErr_Occurred() != NULL && !PyErr_ExceptionMatches(PyExc_Exception);
+}
+
+/* Takes away an exception that must pass, and keeps the first such; false: it is none. */
+static bool keep(void) {
+    if (!must_pass())
+        return false;
+    PyObject *exception = ext_take_exception();
+    if (passing == NULL)
+        passing = exception;
+    else
+        Py_DECREF(exception);
+    return true;
+}
+
+int ext_drop_exception(void) {
+    if (must_pass())
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+void ext_pass_over(const char *what) {
+    if (PyErr_Occurred() == NULL)
+        return;
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_LookupError) ||
+        PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Clear();
+    else
+        ext_count_fault(what, NULL);
+}
+
+bool ext_must_stop(void) {
+    if (passing == NULL)
+        return false;
+    PyObject *exception = passing;
+    passing = NULL;
+    ext_restore_exception(exception);
+    return true;
+}
+
+PyObject *ext_let_pass(PyObject *result) {
+    if (result != NULL && PyErr_Occurred())
+        ext_count_fault("an exception was left behind", NULL);
+    if (passing == NULL)
+        return result;
+    PyObject *exception = passing, *before = ext_take_exception();
+    passing = NULL;
+    Py_XDECREF(result);
+    PyObject *context = PyException_GetContext(exception);
+    if (before != NULL && context == NULL)
+        PyException_SetContext(exception, before); /* takes the reference */
+    else
+        Py_XDECREF(before);
+    Py_XDECREF(context);
+    ext_restore_exception(exception);
+    return NULL;
+}
+
 /* "ValueError: ..." of the exception that is set, which is dropped. */
 static void describe_exception(const char *what) {
     PyObject *exception = ext_take_exception();
     PyObject *text = PyObject_Str(exception);
     const char *message = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
-    PyErr_Clear();
+    if (!keep())
+        PyErr_Clear(); /* an exception whose text cannot be had is still a fault */
     PyOS_snprintf(fault_text, sizeof fault_text, "%s: %s: %s", what, Py_TYPE(exception)->tp_name,
                   message != NULL ? message : "");
     Py_XDECREF(text);
@@ -53,6 +117,8 @@ static void describe_exception(const char *what) {
 }
 
 void ext_count_fault(const char *what, const roast_error *err) {
+    if (keep())
+        return;
     fault_count++;
     if (PyErr_Occurred())
         describe_exception(what);

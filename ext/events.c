@@ -33,7 +33,8 @@ roast_str ext_hold_text(ext_holder *holder, PyObject *object) {
     roast_str text;
     PyObject *held = object != NULL && PyUnicode_Check(object) ? ext_utf8(object, &text) : NULL;
     Py_XDECREF(object);
-    PyErr_Clear();
+    if (held == NULL)
+        ext_pass_over("a text could not be read");
     return held != NULL && hold(holder, held) ? text : (roast_str){NULL, 0};
 }
 
@@ -88,7 +89,7 @@ static PyObject *tree_key(ext_state *state, PyObject *factory, PyObject *mapping
         key = file != NULL ? PyUnicode_Concat(root, file) : NULL;
         Py_XDECREF(file);
     }
-    PyErr_Clear();
+    ext_pass_over("the key of a tree could not be read");
     Py_XDECREF(root);
     Py_XDECREF(partition);
     return key;
@@ -120,7 +121,7 @@ static void put_metadata_bytes(ext_state *state, PyObject *factory, PyObject *ma
             ext_quiet_attr_int(mapping, state->str_mapping_start, &first) &&
             ext_quiet_attr_int(mapping, state->str_mapping_stop, &last))
             read = ext_preloaded_bytes(state, tree, preloaded, first, last);
-        bytes = read < 0 ? -1 : bytes - read;
+        bytes = read < 0 || bytes < read ? -1 : bytes - read;
         Py_XDECREF(tree);
     }
     Py_XDECREF(preloaded);
@@ -133,7 +134,7 @@ static void put_metadata_bytes(ext_state *state, PyObject *factory, PyObject *ma
 static Py_ssize_t accessed_so_far(ext_state *state, PyObject *factory) {
     PyObject *log = ext_quiet_attr(factory, state->str_access_log);
     Py_ssize_t n = log != NULL && log != Py_None ? PyObject_Size(log) : 0;
-    PyErr_Clear();
+    ext_pass_over("the access log could not be read");
     Py_XDECREF(log);
     return n > 0 ? n : 0;
 }
@@ -157,7 +158,7 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
     if (start != NULL) {
         double seconds = PyFloat_AsDouble(start);
         if (seconds == -1.0 && PyErr_Occurred())
-            PyErr_Clear();
+            ext_pass_over("the start of a task could not be read");
         double waited = (double)now.ns - seconds * 1e9;
         if (!clock_was_set(now) && seconds > 0 && waited >= 0 && waited < 9e18) {
             /* Dask's clock tells microseconds. */
@@ -167,7 +168,7 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
         PyObject *key = ext_quiet_attr(task, state->str_key);
         if (key != NULL && !PyUnicode_Check(key))
             Py_SETREF(key, PyObject_Str(key)); /* keys may be tuples */
-        PyErr_Clear();
+        ext_pass_over("the key of a task could not be read");
         out->task_key = ext_hold_text(holder, key);
         PyObject *execution = ext_quiet_attr(task, state->str_execution_state);
         PyObject *worker = ext_quiet_item(execution, state->str_worker);
@@ -183,7 +184,7 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
 void ext_events_before(ext_state *state, PyObject *events, roast_utc now, ext_holder *holder,
                        roast_chunk *out) {
     read_task(state, now, holder, out);
-    PyErr_Clear();
+    ext_pass_over("the task could not be read");
     PyObject *factory = factory_of(state, events);
     if (factory == NULL)
         return;
@@ -239,7 +240,7 @@ static PyObject *taken_log(ext_state *state, PyObject *factory) {
     /* In eager mode all columns are in memory before process(), whether it looks at them or not. */
     if (log != NULL && log != Py_None && lazy != Py_False)
         list = PySequence_Tuple(log);
-    PyErr_Clear();
+    ext_pass_over("the access log could not be read");
     Py_XDECREF(log);
     Py_XDECREF(lazy);
     Py_XDECREF(mapping);
@@ -260,6 +261,8 @@ static void read_access_log(ext_state *state, PyObject *factory, ext_holder *hol
         n_slots *= 2;
     branch_set set = {.mask = n_slots - 1};
     PyObject *names = PyTuple_New(n);
+    if (names != NULL)
+        PyObject_GC_UnTrack(names); /* it has gaps while other code runs */
     set.branches = holder->branches = roast_alloc((size_t)(n + 1) * sizeof *set.branches);
     set.slots = roast_alloc_zero(n_slots * sizeof *set.slots);
     if (names != NULL && set.branches != NULL && set.slots != NULL) {
@@ -293,7 +296,7 @@ static bool look_up_file(ext_state *state, PyObject *factory, const roast_chunk 
     }
     Py_XDECREF(tree);
     Py_XDECREF(mapping);
-    PyErr_Clear();
+    ext_pass_over("the sizes of a file could not be read");
     return known;
 }
 
@@ -319,7 +322,7 @@ static void put_events(ext_state *state, PyObject *events, ext_holder *holder, r
         out->num_events = size;
         out->have |= ROAST_CHUNK_HAS(num_events);
     }
-    PyErr_Clear();
+    ext_pass_over("the number of events could not be read");
     PyObject *metadata = ext_quiet_attr(events, state->str_metadata);
     out->dataset = ext_hold_text(holder, ext_quiet_item(metadata, state->str_dataset));
     out->file = ext_hold_text(holder, ext_quiet_item(metadata, state->str_filename));

@@ -1,5 +1,6 @@
 #include "file_sizes.h"
 
+#include "pairs.h"
 #include "quiet.h"
 #include "root_tree.h"
 
@@ -211,7 +212,7 @@ static PyObject *call_with_index(PyObject *object, PyObject *method, int64_t ind
     PyObject *result = number != NULL ? PyObject_CallMethodOneArg(object, method, number) : NULL;
     Py_XDECREF(number);
     if (result == NULL)
-        PyErr_Clear();
+        ext_pass_over("a part of a file could not be read");
     return result;
 }
 
@@ -321,7 +322,7 @@ static bool numbers_open(ext_state *state, PyObject *branch, PyObject *name, num
                      : -1;
     Py_XDECREF(array);
     if (failed != 0) {
-        PyErr_Clear();
+        ext_pass_over("the baskets of a branch could not be read");
         return false;
     }
     const char *format = out->view.format != NULL ? out->view.format : "";
@@ -352,6 +353,11 @@ static int64_t numbers_count(const numbers *from) {
     return from->view.len / from->view.itemsize;
 }
 
+/* -1: not known, or more than a file can have. */
+static int64_t add_size(int64_t sum, int64_t more) {
+    return more >= 0 && more <= INT64_MAX - sum ? sum + more : -1;
+}
+
 /* The baskets with any of these entries, as uproot picks them; -1 where some are not in the list. */
 static int64_t basket_bytes(ext_state *state, PyObject *branch, int64_t start, int64_t stop) {
     int64_t baskets, entries, sum = 0;
@@ -369,7 +375,7 @@ static int64_t basket_bytes(ext_state *state, PyObject *branch, int64_t start, i
         sum = -1; /* the rest lies inside the tree's own record */
     for (int64_t i = 0; sum >= 0 && i < baskets; i++)
         if (start < number_at(&first, i + 1) && number_at(&first, i) < stop)
-            sum += number_at(&bytes, i);
+            sum = add_size(sum, number_at(&bytes, i));
     PyBuffer_Release(&first.view);
     PyBuffer_Release(&bytes.view);
     return sum;
@@ -378,17 +384,19 @@ static int64_t basket_bytes(ext_state *state, PyObject *branch, int64_t start, i
 int64_t ext_preloaded_bytes(ext_state *state, PyObject *tree, PyObject *preloaded, int64_t start,
                             int64_t stop) {
     PyObject *lookup = ext_quiet_attr(tree, state->str_lookup);
-    PyObject *name, *unused;
-    Py_ssize_t at = 0;
+    ext_pairs pairs = {.items = NULL};
     int64_t sum = lookup != NULL && PyDict_Check(lookup) ? 0 : -1;
-    while (sum >= 0 && PyDict_Next(preloaded, &at, &name, &unused)) {
-        Py_INCREF(name);
-        PyObject *branch = ext_quiet_item(lookup, name);
-        Py_DECREF(name);
+    if (sum == 0 && ext_pairs_open(&pairs, preloaded, "preloaded columns") != 0) {
+        ext_pass_over("the preloaded columns could not be read");
+        sum = -1;
+    }
+    while (sum >= 0 && ext_pairs_next(&pairs)) {
+        PyObject *branch = ext_quiet_item(lookup, pairs.key);
         int64_t bytes = branch != NULL ? basket_bytes(state, branch, start, stop) : -1;
-        sum = bytes < 0 ? -1 : sum + bytes;
+        sum = add_size(sum, bytes);
         Py_XDECREF(branch);
     }
+    ext_pairs_close(&pairs);
     Py_XDECREF(lookup);
     return sum;
 }

@@ -60,9 +60,10 @@ static int record_metric(ext_state *state, PyObject *processor, PyObject *name, 
     int result = 0;
     if (current == NULL || Py_TYPE(current) == state->type_current_chunk) {
         open_chunk *chunk = open_chunk_of(processor);
-        PyObject *mapping = chunk != NULL ? open_chunk_mapping(state, chunk) : NULL;
+        PyObject *mapping = chunk != NULL ? Py_XNewRef(open_chunk_mapping(state, chunk)) : NULL;
         if (chunk != NULL)
             result = mapping == NULL ? -1 : PyDict_SetItem(mapping, name, value);
+        Py_XDECREF(mapping);
     } else if (ext_is_mutable_mapping(current)) {
         result = record_foreign(state, current, name, value);
     }
@@ -77,9 +78,11 @@ static PyObject *instrumentation_record(PyObject *op, PyObject *args) {
     ext_state *state = ext_state_of_type(Py_TYPE(op));
     if (state == NULL)
         return NULL;
-    if (record_metric(state, ((instrumentation_object *)op)->processor, name, value) != 0)
+    PyObject *processor = Py_XNewRef(((instrumentation_object *)op)->processor);
+    if (record_metric(state, processor, name, value) != 0)
         ext_count_fault("record_metric", NULL);
-    Py_RETURN_NONE;
+    Py_XDECREF(processor);
+    return ext_let_pass(Py_NewRef(Py_None));
 }
 
 static int instrumentation_traverse(PyObject *op, visitproc visit, void *arg) {

@@ -6,6 +6,7 @@
 #include "legacy.h"
 
 #include "errors.h"
+#include "pairs.h"
 #include "run.h"
 
 #include "roast/legacy.h"
@@ -56,7 +57,6 @@ static bool is_text_of(PyObject *value, PyObject *key) {
     PyObject *text = PyObject_Str(value);
     bool same = text != NULL && PyUnicode_Compare(text, key) == 0;
     Py_XDECREF(text);
-    PyErr_Clear();
     return same;
 }
 
@@ -65,32 +65,28 @@ static PyObject *restored_key(PyObject *reader, PyObject *key) {
     if (!PyUnicode_Check(key) || !looks_like_a_tuple(key))
         return Py_NewRef(key);
     PyObject *value = PyObject_CallOneArg(reader, key);
-    if (value == NULL) {
-        /* Not a literal, or too long a one: a text like any other. */
-        if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-            return NULL;
-        PyErr_Clear();
-    } else if (PyTuple_Check(value) && PyObject_Hash(value) != -1 && is_text_of(value, key)) {
+    if (value != NULL && PyTuple_Check(value) && PyObject_Hash(value) != -1 &&
+        is_text_of(value, key))
         return value;
-    }
-    PyErr_Clear();
+    /* Not a literal, or too long a one, or one that is no key: a text like any other. */
     Py_XDECREF(value);
-    return Py_NewRef(key);
+    return ext_drop_exception() == 0 ? Py_NewRef(key) : NULL;
 }
 
 static PyObject *restored(PyObject *reader, PyObject *value);
 
 static PyObject *restored_dict(PyObject *reader, PyObject *dict) {
-    PyObject *out = PyDict_New(), *key, *value;
-    Py_ssize_t at = 0;
-    while (out != NULL && PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *name = restored_key(reader, key);
-        PyObject *item = name != NULL ? restored(reader, value) : NULL;
+    ext_pairs pairs;
+    PyObject *out = ext_pairs_open(&pairs, dict, "metrics") == 0 ? PyDict_New() : NULL;
+    while (out != NULL && ext_pairs_next(&pairs)) {
+        PyObject *name = restored_key(reader, pairs.key);
+        PyObject *item = name != NULL ? restored(reader, pairs.value) : NULL;
         if (item == NULL || PyDict_SetItem(out, name, item) != 0)
             Py_CLEAR(out);
         Py_XDECREF(name);
         Py_XDECREF(item);
     }
+    ext_pairs_close(&pairs);
     return out;
 }
 
@@ -118,14 +114,15 @@ static PyObject *datetime_of(PyObject *text) {
 static PyObject *restored_counts(PyObject *counts) {
     if (!PyDict_Check(counts))
         return Py_NewRef(counts);
-    PyObject *out = PyDict_New(), *key, *value;
-    Py_ssize_t at = 0;
-    while (out != NULL && PyDict_Next(counts, &at, &key, &value)) {
-        PyObject *when = datetime_of(key);
-        if (when == NULL || PyDict_SetItem(out, when, value) != 0)
+    ext_pairs pairs;
+    PyObject *out = ext_pairs_open(&pairs, counts, "worker_counts") == 0 ? PyDict_New() : NULL;
+    while (out != NULL && ext_pairs_next(&pairs)) {
+        PyObject *when = datetime_of(pairs.key);
+        if (when == NULL || PyDict_SetItem(out, when, pairs.value) != 0)
             Py_CLEAR(out);
         Py_XDECREF(when);
     }
+    ext_pairs_close(&pairs);
     return out;
 }
 
@@ -152,23 +149,28 @@ static bool is_series(PyObject *key) {
 }
 
 static bool restore_column(PyObject *workers) {
-    PyObject *name, *list;
-    Py_ssize_t at = 0;
-    while (PyDict_Check(workers) && PyDict_Next(workers, &at, &name, &list))
-        if (PyList_Check(list) && !restore_points(list))
-            return false;
-    return true;
+    ext_pairs pairs;
+    if (!PyDict_Check(workers))
+        return true;
+    bool done = ext_pairs_open(&pairs, workers, "tracking_data") == 0;
+    while (done && ext_pairs_next(&pairs))
+        done = !PyList_Check(pairs.value) || restore_points(pairs.value);
+    ext_pairs_close(&pairs);
+    return done;
 }
 
 /* false with an exception set. */
 static bool restore_tracking(PyObject *metrics) {
-    PyObject *tracking = PyDict_GetItemString(metrics, "tracking_data"), *key, *value;
-    Py_ssize_t at = 0;
+    PyObject *tracking = PyDict_GetItemString(metrics, "tracking_data");
+    ext_pairs pairs;
     if (tracking == NULL || !PyDict_Check(tracking))
         return true;
-    while (PyDict_Next(tracking, &at, &key, &value))
-        if (is_series(key) && !restore_column(value))
-            return false;
+    bool restored_all = ext_pairs_open(&pairs, tracking, "tracking_data") == 0;
+    while (restored_all && ext_pairs_next(&pairs))
+        restored_all = !is_series(pairs.key) || restore_column(pairs.value);
+    ext_pairs_close(&pairs);
+    if (!restored_all)
+        return false;
     PyObject *counts = PyDict_GetItemString(tracking, "worker_counts");
     if (counts == NULL)
         return true;

@@ -1,5 +1,6 @@
 #include "open_chunk.h"
 
+#include "capped.h"
 #include "errors.h"
 
 #include <unistd.h>
@@ -107,7 +108,7 @@ int32_t open_chunk_enter(open_chunk *chunk, PyObject *name, roast_section_kind k
 
 void open_chunk_exit(open_chunk *chunk, int32_t index, int64_t value) {
     open_section *section = &chunk->sections[index];
-    section->value += value;
+    section->value = ext_capped_add(section->value, value);
     section->open_uses--;
     /* The innermost one that is still open; others may have been left in another order. */
     while (chunk->top >= 0 && chunk->sections[chunk->top].open_uses == 0)
@@ -176,16 +177,20 @@ PyObject *open_chunk_mapping(ext_state *state, open_chunk *chunk) {
         Py_DECREF(inner);
     }
     for (size_t i = 0; i < chunk->n_sections; i++) {
-        const open_section *section = &chunk->sections[i];
-        if (section->count > section->open_uses &&
-            ext_add_to_mapping(mapping, open_section_part(state, section->kind), section->name,
-                               open_section_public_value(section->kind, section->value)) != 0) {
+        /* A copy: a new object may set off a collection, and that may enter a section. */
+        const open_section section = chunk->sections[i];
+        if (section.count > section.open_uses &&
+            ext_add_to_mapping(mapping, open_section_part(state, section.kind), section.name,
+                               open_section_public_value(section.kind, section.value)) != 0) {
             Py_DECREF(mapping);
             return NULL;
         }
     }
-    chunk->mapping = mapping;
-    return mapping;
+    if (chunk->mapping == NULL)
+        chunk->mapping = mapping;
+    else
+        Py_DECREF(mapping);
+    return chunk->mapping;
 }
 
 /* ---- life ---- */
@@ -335,6 +340,14 @@ static int64_t own_thread_number(void) {
     return number;
 }
 
+static void leave_stack(open_chunk *chunk) {
+    for (open_chunk **link = &innermost; *link != NULL; link = &(*link)->outer)
+        if (*link == chunk) {
+            *link = chunk->outer;
+            break;
+        }
+}
+
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
     roast_mono end = roast_mono_now();
     out->duration_ns = roast_mono_since(chunk->start, end);
@@ -353,16 +366,13 @@ void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
         out->dropped_sections = chunk->dropped_sections;
         out->have |= ROAST_CHUNK_HAS(dropped_sections);
     }
+    leave_stack(chunk);
 }
 
 void open_chunk_end(open_chunk *chunk) {
     if (chunk->watch != NULL)
         roast_sampler_close(ext_sampler(), chunk->watch, 0);
-    for (open_chunk **link = &innermost; *link != NULL; link = &(*link)->outer)
-        if (*link == chunk) {
-            *link = chunk->outer;
-            break;
-        }
+    leave_stack(chunk);
     for (size_t i = 0; i < chunk->n_sections; i++)
         Py_DECREF(chunk->sections[i].name);
     Py_XDECREF(chunk->mapping);

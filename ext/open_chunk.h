@@ -45,9 +45,10 @@ typedef struct open_chunk {
 open_chunk *open_chunk_begin(PyObject *processor);
 /* Takes the readings and the clock: from here on it is the user's time. */
 void open_chunk_start(open_chunk *chunk);
-/* Takes the clock and the readings at the end into `out`, with all the sections closed. */
+/* Takes the clock and the readings at the end into `out`, with all the sections closed. From here on nobody finds it
+ * any more: it is off the thread's stack. */
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out);
-/* Ends it: it is off the thread's stack and freed. */
+/* Takes it off the stack, if it is still there, and frees it. */
 void open_chunk_end(open_chunk *chunk);
 
 /* The innermost chunk that this thread has open for a processor; NULL: none. */

@@ -1,7 +1,7 @@
 #include "outbox.h"
 
 #include "chunk_log.h"
-#include "errors.h"
+#include "quiet.h"
 
 #include "roast/base.h"
 
@@ -38,15 +38,13 @@ static outbox *outbox_of(PyObject *topic) {
 }
 
 /* Takes the records out and hands them to roastcoffea.channel.deliver. 0 or -1 with an exception set; what
- * could not be delivered is dropped: the output has it as well. */
+ * could not be delivered is dropped: the output has it as well. The box may be gone afterwards: the code that is
+ * called may flush it. */
 static int deliver(outbox *box) {
-    PyObject *log = box->log;
-    if (log == NULL)
-        return 0;
+    PyObject *log = box->log, *topic = Py_NewRef(box->topic);
     box->log = NULL;
     PyObject *channel = PyImport_ImportModule("roastcoffea.channel");
     PyObject *data = channel != NULL ? PyObject_CallMethod(log, "to_bytes", NULL) : NULL;
-    PyObject *topic = Py_NewRef(box->topic);
     PyObject *done =
         data != NULL ? PyObject_CallMethod(channel, "deliver", "OO", topic, data) : NULL;
     int result = done != NULL ? 0 : -1;
@@ -61,7 +59,7 @@ static int deliver(outbox *box) {
 static bool is_of_kind(PyObject *topic, const char *kind) {
     PyObject *prefix = PyUnicode_FromString(kind);
     int yes = prefix != NULL ? PyUnicode_Tailmatch(topic, prefix, 0, PY_SSIZE_T_MAX, -1) : 0;
-    PyErr_Clear();
+    ext_pass_over("a topic could not be read");
     Py_XDECREF(prefix);
     return yes == 1;
 }
@@ -78,41 +76,52 @@ static int call_later(PyObject *topic) {
     return result;
 }
 
+/* Adds a copy of the records, which is the box's from now on. No Python code runs in here. 0 or -1 with an exception
+ * set. */
+static int add(ext_state *state, outbox *box, PyObject *copy, roast_mono now) {
+    if (box->log == NULL) {
+        box->log = Py_NewRef(copy);
+        box->since = now;
+        return 0;
+    }
+    log_core *core = ext_packed_view(state, copy);
+    int result = core != NULL ? ext_chunk_log_merge(state, box->log, core->log) : -1;
+    log_core_let_go(core);
+    return result;
+}
+
 static int put(ext_state *state, PyObject *topic, PyObject *chunk_log, bool at_once) {
-    outbox *box = outbox_of(topic);
+    /* Before the box is looked for: it may set off a collection, and that may flush the box. */
+    PyObject *copy = PyObject_CallMethod(chunk_log, "copy", NULL), *of_parent = NULL;
+    outbox *box = copy != NULL ? outbox_of(topic) : NULL;
     if (box == NULL) {
-        PyErr_NoMemory();
+        if (copy != NULL)
+            PyErr_NoMemory();
+        Py_XDECREF(copy);
         return -1;
     }
     if (box->owner != getpid()) {
-        Py_CLEAR(box->log);
+        of_parent = box->log;
+        box->log = NULL;
         box->owner = getpid();
     }
     roast_mono now = roast_mono_now();
     bool begins = box->log == NULL;
-    if (begins) {
-        box->log = PyObject_CallMethod(chunk_log, "copy", NULL);
-        box->since = now;
-        if (box->log == NULL)
-            return -1;
-    } else {
-        roast_chunklog *owned;
-        const roast_chunklog *packed = ext_packed_view(state, chunk_log, &owned);
-        int merged = packed != NULL ? ext_chunk_log_merge(state, box->log, packed) : -1;
-        roast_chunklog_free(owned);
-        if (merged != 0)
-            return -1;
-    }
-    if (at_once || PyObject_Size(box->log) >= LOT || roast_mono_since(box->since, now) >= DUE_NS)
-        return deliver(box);
-    return begins ? call_later(topic) : 0;
+    int result = add(state, box, copy, now);
+    bool due =
+        at_once || PyObject_Size(box->log) >= LOT || roast_mono_since(box->since, now) >= DUE_NS;
+    if (result == 0 && due)
+        result = deliver(box);
+    else if (result == 0 && begins)
+        result = call_later(topic);
+    Py_XDECREF(of_parent);
+    Py_DECREF(copy);
+    return result;
 }
 
 /* A str; NULL, without an exception, where the processor has none. */
 static PyObject *topic_of(ext_state *state, PyObject *processor) {
-    PyObject *topic = NULL;
-    if (ext_optional_attr(processor, state->str_topic, &topic) < 0)
-        PyErr_Clear();
+    PyObject *topic = ext_quiet_attr(processor, state->str_topic);
     if (topic != NULL && !PyUnicode_Check(topic))
         Py_CLEAR(topic);
     return topic;
@@ -130,10 +139,8 @@ void ext_outbox_put(ext_state *state, PyObject *processor, PyObject *chunk_log, 
 
 uint64_t ext_outbox_run(ext_state *state, PyObject *processor) {
     PyObject *topic = topic_of(state, processor);
-    Py_ssize_t len = 0;
-    const char *text = topic != NULL ? PyUnicode_AsUTF8AndSize(topic, &len) : NULL;
-    uint64_t run = text != NULL ? roast_run_token((roast_str){text, (size_t)len}) : 0;
-    PyErr_Clear();
+    roast_str text;
+    uint64_t run = ext_quiet_text(topic, &text) ? roast_run_token(text) : 0;
     Py_XDECREF(topic);
     return run;
 }
@@ -152,13 +159,14 @@ PyObject *ext_outbox_flush(PyObject *module, PyObject *args) {
     bool again = true;
     while (again) {
         again = false;
-        for (outbox *box = outboxes; box != NULL && !again; box = box->next) {
+        for (outbox *box = outboxes; box != NULL; box = box->next) {
             bool wanted = topic == Py_None || PyUnicode_Compare(box->topic, topic) == 0;
             if (!wanted || box->log == NULL || box->owner != getpid())
                 continue;
+            again = true;
             if (deliver(box) != 0)
                 return NULL;
-            again = true;
+            break;
         }
     }
     /* A topic that was flushed by name is at its end. */

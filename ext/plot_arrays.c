@@ -1,6 +1,8 @@
 /* Arrays of numbers between Python and the library. */
 #include "plot_data.h"
 
+#include "errors.h"
+
 #include "roast/base.h"
 
 #include <math.h>
@@ -40,7 +42,7 @@ static number_kind kind_of(const Py_buffer *view) {
     const char *format = view->format != NULL ? view->format : "B";
     if (view->ndim != 1 || strlen(format) != 1)
         return KIND_OTHER;
-    if (format[0] == 'd')
+    if (format[0] == 'd' && view->itemsize == sizeof(double))
         return KIND_REAL;
     if (strchr("lq", format[0]) != NULL && view->itemsize == sizeof(int64_t))
         return KIND_INT64;
@@ -115,7 +117,8 @@ int ext_reals_from(PyObject *object, const char *what, ext_reals *out) {
             if (result <= 0)
                 return result;
         }
-        PyErr_Clear(); /* of another kind, or not in one piece: number by number */
+        if (ext_drop_exception() != 0) /* of another kind, or not in one piece: number by number */
+            return -1;
     }
     int result = reals_of_sequence(object, what, out);
     if (result != 0)

@@ -3,6 +3,7 @@
 
 #include "convert_run.h"
 #include "errors.h"
+#include "pairs.h"
 #include "values.h"
 
 #include "roast/bins.h"
@@ -225,28 +226,28 @@ static int real_item(PyObject *tuple, Py_ssize_t index, double *out) {
     Py_XDECREF(item);
     if (!PyErr_Occurred())
         return 0;
-    PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "chunk_info: %R is no (t_start, t_end, bytes_read)", tuple);
+    if (ext_drop_exception() == 0)
+        PyErr_Format(PyExc_ValueError, "chunk_info: %R is no (t_start, t_end, bytes_read)", tuple);
     return -1;
 }
 
 static int intervals_of_info(PyObject *info, intervals *out) {
-    PyObject *values = PyMapping_Values(info);
-    size_t n = values != NULL ? (size_t)PyList_GET_SIZE(values) : 0;
+    ext_pairs pairs;
+    if (ext_pairs_open(&pairs, info, "chunk_info") != 0)
+        return -1;
+    size_t n = (size_t)pairs.count;
     int result = -1;
-    if (values != NULL && (out->starts.values = ext_zeroed(n, sizeof(double))) != NULL &&
+    if ((out->starts.values = ext_zeroed(n, sizeof(double))) != NULL &&
         (out->ends.values = ext_zeroed(n, sizeof(double))) != NULL &&
         (out->amounts.values = ext_zeroed(n, sizeof(double))) != NULL)
         result = 0;
-    for (size_t i = 0; result == 0 && i < n; i++) {
-        PyObject *value = PyList_GET_ITEM(values, (Py_ssize_t)i);
-        if (real_item(value, 0, &out->starts.values[i]) != 0 ||
-            real_item(value, 1, &out->ends.values[i]) != 0 ||
-            real_item(value, 2, &out->amounts.values[i]) != 0)
+    for (size_t i = 0; result == 0 && ext_pairs_next(&pairs); i++)
+        if (real_item(pairs.value, 0, &out->starts.values[i]) != 0 ||
+            real_item(pairs.value, 1, &out->ends.values[i]) != 0 ||
+            real_item(pairs.value, 2, &out->amounts.values[i]) != 0)
             result = -1;
-    }
     out->starts.count = out->ends.count = out->amounts.count = n;
-    Py_XDECREF(values);
+    ext_pairs_close(&pairs);
     return result;
 }
 
@@ -254,7 +255,7 @@ static int intervals_of_info(PyObject *info, intervals *out) {
 static int intervals_from(PyObject *object, intervals *out) {
     PyObject *starts, *ends, *amounts;
     if (!PyTuple_Check(object))
-        return ext_check_mapping(object, "chunk_info") == 0 ? intervals_of_info(object, out) : -1;
+        return intervals_of_info(object, out);
     if (!PyArg_ParseTuple(object, "OOO;(starts, ends, amounts) are expected", &starts, &ends,
                           &amounts) ||
         ext_reals_from(starts, "starts", &out->starts) != 0 ||

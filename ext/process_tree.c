@@ -66,13 +66,15 @@ static int cores_of(void *context, const roast_process_life *life) {
     if (PyErr_Occurred())
         return -1;
     PyObject *key = PyLong_FromLongLong(life->pid);
-    PyObject *value = key != NULL ? PyDict_GetItemWithError(context, key) : NULL;
+    PyObject *value = key != NULL ? Py_XNewRef(PyDict_GetItemWithError(context, key)) : NULL;
     Py_XDECREF(key);
     if (value == NULL)
         return -1;
-    if (value == Py_None)
+    long cores = value != Py_None ? PyLong_AsLong(value) : 0;
+    bool none = value == Py_None;
+    Py_DECREF(value);
+    if (none)
         return 0;
-    long cores = PyLong_AsLong(value);
     if (cores >= 1 && cores <= INT32_MAX)
         return (int)cores;
     if (!PyErr_Occurred())
@@ -81,7 +83,8 @@ static int cores_of(void *context, const roast_process_life *life) {
     return -1;
 }
 
-static PyObject *tree_series(PyObject *op, PyObject *args, PyObject *kwargs) {
+/* `news`: what was not told before. */
+static PyObject *make_series(PyObject *op, PyObject *args, PyObject *kwargs, bool news) {
     static char *keywords[] = {"workers", "host", NULL};
     tree_object *self = (tree_object *)op;
     PyObject *workers;
@@ -89,18 +92,31 @@ static PyObject *tree_series(PyObject *op, PyObject *args, PyObject *kwargs) {
     Py_ssize_t host_len;
     roast_series *series;
     roast_error err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!s#:series", keywords, &PyDict_Type, &workers,
-                                     &host, &host_len) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, news ? "O!s#:news" : "O!s#:series", keywords,
+                                     &PyDict_Type, &workers, &host, &host_len) ||
         check_idle(self) != 0)
         return NULL;
-    if (roast_treelog_series(self->log, cores_of, workers, (roast_str){host, (size_t)host_len},
-                             &series, &err) != ROAST_OK)
+    const roast_str name = {host, (size_t)host_len};
+    self->busy = true; /* reading the dict may run code that would change the log */
+    roast_status status =
+        news ? roast_treelog_news(self->log, cores_of, workers, name, &series, &err)
+             : roast_treelog_series(self->log, cores_of, workers, name, &series, &err);
+    self->busy = false;
+    if (status != ROAST_OK)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
     if (PyErr_Occurred()) {
         roast_series_free(series);
         return NULL;
     }
     return ext_series_new(ext_state_of_final(Py_TYPE(op)), series);
+}
+
+static PyObject *tree_series(PyObject *op, PyObject *args, PyObject *kwargs) {
+    return make_series(op, args, kwargs, false);
+}
+
+static PyObject *tree_news(PyObject *op, PyObject *args, PyObject *kwargs) {
+    return make_series(op, args, kwargs, true);
 }
 
 /* ---- looking ---- */
@@ -140,6 +156,9 @@ static PyMethodDef tree_methods[] = {
      "series($self, workers, host)\n--\n\n"
      "A WorkerSeries of the processes in {pid: cores}; one with None for cores is in it, but is "
      "not counted as a worker."},
+    {"news", (PyCFunction)(void (*)(void))tree_news, METH_VARARGS | METH_KEYWORDS,
+     "news($self, workers, host)\n--\n\n"
+     "The same for the looks, joins and leaves that it has not told of before."},
     {NULL, NULL, 0, NULL},
 };
 

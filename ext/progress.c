@@ -34,14 +34,13 @@ static PyObject *progress_add_chunks(PyObject *op, PyObject *args) {
     ext_state *state = ext_state_of_final(Py_TYPE(op));
     PyObject *chunks;
     double now;
-    roast_chunklog *owned = NULL;
     if (!PyArg_ParseTuple(args, "Od:add_chunks", &chunks, &now))
         return NULL;
-    const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
-    if (log == NULL)
+    log_core *core = ext_packed_view(state, chunks);
+    if (core == NULL)
         return NULL;
-    roast_progress_add_chunks(&((progress_object *)op)->progress, log, now);
-    roast_chunklog_free(owned);
+    roast_progress_add_chunks(&((progress_object *)op)->progress, core->log, now);
+    log_core_let_go(core);
     Py_RETURN_NONE;
 }
 

@@ -1,15 +1,15 @@
-/* Small steps on users' objects that never raise: what is not there, or does not work, is NULL or false. */
+/* Small steps on users' objects that never raise: what is not there, or does not work, is NULL or false. What must
+ * reach the user all the same, such as KeyboardInterrupt, is kept: see errors.h. */
 #ifndef ROAST_EXT_QUIET_H
 #define ROAST_EXT_QUIET_H
 
-#include "compat.h"
-#include "roast/base.h"
+#include "errors.h"
 
 /* A new reference. object may be NULL. */
 static inline PyObject *ext_quiet_attr(PyObject *object, PyObject *name) {
     PyObject *value = NULL;
     if (object != NULL && ext_optional_attr(object, name, &value) < 0)
-        PyErr_Clear(); /* a property of theirs raised: the value is not to be had */
+        ext_pass_over("an attribute could not be read");
     return value;
 }
 
@@ -23,7 +23,7 @@ static inline PyObject *ext_quiet_item(PyObject *mapping, PyObject *key) {
     else if (PyMapping_Check(mapping))
         value = PyObject_GetItem(mapping, key);
     if (value == NULL)
-        PyErr_Clear();
+        ext_pass_over("an item could not be read");
     return value;
 }
 
@@ -36,7 +36,7 @@ static inline bool ext_quiet_int(PyObject *object, int64_t *out) {
     long long value = number != NULL ? PyLong_AsLongLong(number) : -1;
     Py_XDECREF(number);
     if (value == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
+        ext_pass_over("a number could not be read");
         return false;
     }
     *out = value;
@@ -53,7 +53,7 @@ static inline bool ext_quiet_text(PyObject *object, roast_str *out) {
     const char *text =
         object != NULL && PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &len) : NULL;
     if (text == NULL) {
-        PyErr_Clear(); /* lone surrogates: a name that no encoding has */
+        ext_pass_over("a text could not be read"); /* lone surrogates, which no encoding has */
         return false;
     }
     *out = (roast_str){text, (size_t)len};
@@ -64,8 +64,21 @@ static inline bool ext_quiet_text(PyObject *object, roast_str *out) {
 static inline PyObject *ext_quiet_items(PyObject *object) {
     PyObject *items = object != NULL && PyList_Check(object) ? PyList_AsTuple(object) : NULL;
     Py_XDECREF(object);
-    PyErr_Clear();
+    if (items == NULL)
+        ext_pass_over("a list could not be read");
     return items;
+}
+
+/* A str of Python's own type with the same text: to hash and compare it runs no code of the user's. Takes the
+ * reference; NULL if it is no str. */
+static inline PyObject *ext_quiet_exact(PyObject *object) {
+    if (object == NULL || PyUnicode_CheckExact(object))
+        return object;
+    PyObject *exact = PyUnicode_Check(object) ? PyUnicode_FromObject(object) : NULL;
+    Py_DECREF(object);
+    if (exact == NULL)
+        ext_pass_over("a text could not be read");
+    return exact;
 }
 
 #endif

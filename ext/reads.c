@@ -1,5 +1,6 @@
 #include "reads.h"
 
+#include "capped.h"
 #include "errors.h"
 #include "quiet.h"
 #include "root_tree.h"
@@ -82,7 +83,7 @@ static roast_read *read_of(reader_object *self, PyObject *name) {
 
 /* What is unknown once makes the sum unknown. */
 static void add_known(int64_t *sum, int64_t value) {
-    *sum = *sum < 0 || value < 0 ? -1 : *sum + value;
+    *sum = *sum < 0 || value < 0 ? -1 : ext_capped_add(*sum, value);
 }
 
 /* ---- which column, how many bytes ---- */
@@ -95,9 +96,7 @@ static PyObject *own_name(ext_state *state, PyObject *handle) {
         name = ext_quiet_attr(handle, state->str_field_name);
     if (name == NULL)
         name = ext_quiet_attr(handle, state->str_column);
-    if (name != NULL && !PyUnicode_Check(name))
-        Py_CLEAR(name);
-    return name;
+    return ext_quiet_exact(name);
 }
 
 static bool ends_with(PyObject *whole, PyObject *end) {
@@ -111,24 +110,29 @@ static bool ends_with(PyObject *whole, PyObject *end) {
 /* Coffea has just noted the access, with the whole name. Should another thread have noted one since, the
  * column's own name tells. */
 static PyObject *column_name(const reader_object *self, PyObject *own) {
-    PyObject *log = self->log;
-    if (log == NULL || !PyList_Check(log))
+    if (self->log == NULL || !PyList_Check(self->log))
         return Py_XNewRef(own);
-    for (Py_ssize_t back = 1; back <= 8 && back <= PyList_GET_SIZE(log); back++) {
+    /* Held: the reader may be taken off meanwhile, by another thread or by code that is asked here. */
+    PyObject *log = Py_NewRef(self->log), *found = NULL;
+    for (Py_ssize_t back = 1; found == NULL && back <= 8 && back <= PyList_GET_SIZE(log); back++) {
         PyObject *access = Py_NewRef(PyList_GET_ITEM(log, PyList_GET_SIZE(log) - back));
-        PyObject *name = ext_quiet_attr(access, self->state->str_branch);
+        PyObject *name = ext_quiet_exact(ext_quiet_attr(access, self->state->str_branch));
         Py_DECREF(access);
-        if (name != NULL && PyUnicode_Check(name) && (own == NULL || ends_with(name, own)))
-            return name;
-        Py_XDECREF(name);
+        if (name != NULL && (own == NULL || ends_with(name, own)))
+            found = name;
+        else
+            Py_XDECREF(name);
     }
-    return Py_XNewRef(own);
+    Py_DECREF(log);
+    return found != NULL ? found : Py_XNewRef(own);
 }
 
 static int64_t requested_bytes(const reader_object *self) {
     int64_t bytes;
-    return ext_quiet_attr_int(self->source, self->state->str_num_requested_bytes, &bytes) ? bytes
-                                                                                          : -1;
+    PyObject *source = Py_XNewRef(self->source); /* held, as above */
+    bool known = ext_quiet_attr_int(source, self->state->str_num_requested_bytes, &bytes);
+    Py_XDECREF(source);
+    return known ? bytes : -1;
 }
 
 static int64_t attr_bytes(ext_state *state, PyObject *object) {
@@ -150,7 +154,7 @@ static int64_t array_bytes(ext_state *state, PyObject *array) {
         data = ext_quiet_attr(content, state->str_data);
         int64_t a = attr_bytes(state, offsets), b = attr_bytes(state, data);
         if (a >= 0 && b >= 0)
-            bytes = a + b;
+            bytes = ext_capped_add(a, b);
         Py_XDECREF(offsets);
         Py_XDECREF(content);
         Py_XDECREF(index);
@@ -207,8 +211,10 @@ static void begin_call(reader_object *self, PyObject *handle, column_call *call)
     PyObject *own = own_name(self->state, handle);
     call->name = column_name(self, own);
     if (own != NULL && self->preloaded != NULL) {
-        call->preloaded = PyDict_Contains(self->preloaded, own) == 1;
-        PyErr_Clear();
+        PyObject *preloaded = Py_NewRef(self->preloaded);
+        call->preloaded = PyDict_Contains(preloaded, own) == 1;
+        ext_pass_over("the preloaded columns could not be read");
+        Py_DECREF(preloaded);
     }
     Py_XDECREF(own);
     call->alone = self->n_threads == 1;
@@ -242,7 +248,8 @@ static void end_call(reader_object *self, PyObject *result, column_call *call) {
             bytes = after - call->bytes;
         if (!call->preloaded && result != NULL)
             array = array_bytes(self->state, result);
-        read = read_of(self, call->name);
+        /* Asked once more: it may have been taken off meanwhile, and its notes been read. */
+        read = self->open ? read_of(self, call->name) : NULL;
         if (read != NULL) {
             read->count++;
             read->time_ns += took;
@@ -272,10 +279,11 @@ static PyObject *reader_vectorcall(PyObject *op, PyObject *const *args, size_t n
     column_call call = {.thread = thread};
     Py_INCREF(op);
     begin_call(self, handle, &call);
-    PyObject *result = PyObject_Vectorcall(self->real, args, nargsf, kwnames);
+    PyObject *result =
+        ext_must_stop() ? NULL : PyObject_Vectorcall(self->real, args, nargsf, kwnames);
     end_call(self, result, &call);
     Py_DECREF(op);
-    return result;
+    return ext_let_pass(result);
 }
 
 /* ---- on and off ---- */
@@ -311,7 +319,7 @@ PyObject *ext_reads_attach(ext_state *state, PyObject *mapping, PyObject *source
         self->previous = ext_quiet_item(dict, state->str_extract_column);
         self->open = PyObject_SetAttr(mapping, state->str_extract_column, op) == 0;
     }
-    PyErr_Clear();
+    ext_pass_over("the reads of a file cannot be noted");
     Py_DECREF(dict);
     if (self != NULL && !self->open)
         Py_CLEAR(op);
@@ -409,7 +417,7 @@ static PyObject *reader_reduce(PyObject *op, PyObject *unused) {
 static PyObject *reader_getattr(PyObject *op, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(op, name);
     if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        PyErr_Clear();
+        PyErr_Clear(); /* the AttributeError */
         value = PyObject_GetAttr(((reader_object *)op)->real, name);
     }
     return value;

@@ -22,6 +22,19 @@ void log_core_release(log_core *core) {
     roast_free(core);
 }
 
+log_core *log_core_hold(log_core *core) {
+    core->refs++;
+    core->owners++;
+    return core;
+}
+
+void log_core_let_go(log_core *core) {
+    if (core == NULL)
+        return;
+    core->owners--;
+    log_core_release(core);
+}
+
 PyObject *ext_record_new(ext_state *state, log_core *core, uint64_t index) {
     record_object *record = PyObject_GC_New(record_object, state->type_chunk_record);
     if (record == NULL)
@@ -52,7 +65,7 @@ static PyObject *custom_of(ext_state *state, record_object *record, const roast_
     Py_ssize_t len;
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
     if (text == NULL) {
-        PyErr_Clear();
+        PyErr_Clear(); /* lone surrogates: no key of ours has such a name */
         return NULL;
     }
     roast_chunk_customs(record->core->log, chunk, &cursor);
@@ -71,16 +84,18 @@ static PyObject *look_up(record_object *record, PyObject *name) {
         if (value != NULL || PyErr_Occurred())
             return Py_XNewRef(value);
     }
+    log_core *core = log_core_hold(record->core);
     roast_chunk chunk;
-    if (read_chunk(record, &chunk) != 0)
-        return NULL;
-    int key = ext_record_key_of(name);
-    bool absent = true;
     PyObject *value = NULL;
-    if (key != EXT_KEY_ABSENT)
-        value = ext_record_key_value(state, record->core->log, record->index, &chunk, key, &absent);
-    if (key == EXT_KEY_ABSENT || absent)
-        value = custom_of(state, record, &chunk, name);
+    if (read_chunk(record, &chunk) == 0) {
+        int key = ext_record_key_of(name);
+        bool absent = true;
+        if (key != EXT_KEY_ABSENT)
+            value = ext_record_key_value(state, core->log, record->index, &chunk, key, &absent);
+        if (key == EXT_KEY_ABSENT || absent)
+            value = custom_of(state, record, &chunk, name);
+    }
+    log_core_let_go(core);
     return value;
 }
 
@@ -103,7 +118,8 @@ static int record_assign(PyObject *op, PyObject *name, PyObject *value) {
     record_object *record = (record_object *)op;
     if (value == NULL) {
         if (record->overlay == NULL || PyDict_DelItem(record->overlay, name) != 0) {
-            PyErr_Clear();
+            if (ext_drop_exception() != 0)
+                return -1;
             PyErr_Format(PyExc_TypeError,
                          "%R was measured and cannot be deleted; change dict(chunk) instead", name);
             return -1;
@@ -115,12 +131,11 @@ static int record_assign(PyObject *op, PyObject *name, PyObject *value) {
     return PyDict_SetItem(record->overlay, name, value);
 }
 
-PyObject *ext_record_dict(ext_state *state, record_object *record) {
+/* What was measured and stored, from a log that is held. */
+static PyObject *measured_dict(ext_state *state, record_object *record) {
     roast_chunk chunk;
-    if (read_chunk(record, &chunk) != 0)
-        return NULL;
     const roast_chunklog *log = record->core->log;
-    PyObject *dict = PyDict_New();
+    PyObject *dict = read_chunk(record, &chunk) == 0 ? PyDict_New() : NULL;
     for (int key = 0; dict != NULL && key < ext_record_key_count(); key++) {
         bool absent;
         PyObject *value = ext_record_key_value(state, log, record->index, &chunk, key, &absent);
@@ -137,6 +152,13 @@ PyObject *ext_record_dict(ext_state *state, record_object *record) {
             Py_CLEAR(dict);
         Py_XDECREF(customs);
     }
+    return dict;
+}
+
+PyObject *ext_record_dict(ext_state *state, record_object *record) {
+    log_core *core = log_core_hold(record->core);
+    PyObject *dict = measured_dict(state, record);
+    log_core_let_go(core);
     if (dict != NULL && record->overlay != NULL && PyDict_Update(dict, record->overlay) != 0)
         Py_CLEAR(dict);
     return dict;
@@ -222,7 +244,7 @@ static PyObject *record_compare(PyObject *op, PyObject *other, int operation) {
         if (mine != NULL && theirs != NULL &&
             (PyDict_DelItemString(mine, "chunk_id") != 0 ||
              PyDict_DelItemString(theirs, "chunk_id") != 0))
-            PyErr_Clear();
+            PyErr_Clear(); /* a KeyError of a plain dict: it has none */
     } else {
         theirs = Py_NewRef(other);
     }
@@ -237,7 +259,7 @@ static PyObject *record_compare(PyObject *op, PyObject *other, int operation) {
 
 /* A record that the user added values to: its own numbers, and these values as custom ones. */
 static int append_with_overlay(ext_state *state, roast_chunklog *log, record_object *record) {
-    roast_chunk chunk;
+    roast_chunk chunk; /* of which only the identity is looked at: its texts may be gone by then */
     PyObject *dict = read_chunk(record, &chunk) == 0 ? ext_record_dict(state, record) : NULL;
     int result = dict != NULL ? ext_append_mapping(state, log, dict, &chunk) : -1;
     Py_XDECREF(dict);
@@ -289,8 +311,8 @@ PyObject *ext_unpack_record(PyObject *module, PyObject *data) {
         return NULL;
     PyObject *item = PySequence_GetItem(list, 0);
     Py_DECREF(list);
-    if (item == NULL) {
-        PyErr_Clear();
+    if (item == NULL && PyErr_ExceptionMatches(PyExc_IndexError)) {
+        PyErr_Clear(); /* the IndexError */
         PyErr_SetString(PyExc_ValueError, "a packed chunk without a chunk in it");
     }
     return item;

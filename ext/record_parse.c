@@ -2,7 +2,9 @@
  * for items that were changed. Keys that are not ours are kept as values of the user's own. */
 #include "chunk_log.h"
 
+#include "convert_run.h"
 #include "errors.h"
+#include "pairs.h"
 #include "record_keys.h"
 #include "values.h"
 
@@ -74,6 +76,7 @@ static int put_branches(parse *p, PyObject *value) {
     if (list == NULL)
         return -1;
     Py_ssize_t n = PyList_GET_SIZE(list);
+    roast_free(p->branches); /* items() of a mapping may give a key twice */
     p->branches = roast_alloc(((size_t)n + 1) * sizeof *p->branches);
     int result = p->branches == NULL ? (PyErr_NoMemory(), -1) : 0;
     for (Py_ssize_t i = 0; result == 0 && i < n; i++)
@@ -104,16 +107,12 @@ static roast_section *new_section(parse *p, roast_section_kind kind) {
 }
 
 static int number_of(PyObject *mapping, const char *key, double missing, double *out) {
-    PyObject *value = PyMapping_GetItemString(mapping, key);
+    PyObject *value;
     *out = missing;
-    if (value == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_KeyError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    int result = value == Py_None ? 0 : get_real(value, out);
-    Py_DECREF(value);
+    if (ext_entry(mapping, key, &value) != 0)
+        return -1;
+    int result = value != NULL ? get_real(value, out) : 0;
+    Py_XDECREF(value);
     return result;
 }
 
@@ -179,41 +178,39 @@ static int put_section_list(parse *p, PyObject *value,
 }
 
 /* {name: sum} of a chunk that has no list of its sections: each sum is one section. */
-static int put_sums(parse *p, PyObject *value, roast_section_kind kind, double per) {
-    PyObject *items = PyMapping_Items(value);
-    if (items == NULL)
-        return -1;
-    int result = 0;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
+static int put_sums(parse *p, PyObject *value, const char *key, roast_section_kind kind,
+                    double per) {
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, value, key);
+    while (result == 0 && ext_pairs_next(&pairs)) {
         double number;
         roast_section *section = new_section(p, kind);
-        if (section == NULL || get_real(PyTuple_GET_ITEM(pair, 1), &number) != 0 ||
-            keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &section->name) != 0)
+        if (section == NULL || get_real(pairs.value, &number) != 0 ||
+            keep_text(p, Py_NewRef(pairs.key), &section->name) != 0)
             result = -1;
         else if (ext_to_steps(number, per, &section->value))
             p->chunk.n_sections++;
     }
-    Py_DECREF(items);
+    ext_pairs_close(&pairs);
     return result;
 }
 
 static int put_reads(parse *p, PyObject *value) {
-    PyObject *items = PyMapping_Items(value);
-    if (items == NULL)
+    ext_pairs pairs;
+    if (ext_pairs_open(&pairs, value, "reads") != 0)
         return -1;
-    Py_ssize_t n = PyList_GET_SIZE(items);
+    Py_ssize_t n = pairs.count;
+    roast_free(p->reads); /* items() of a mapping may give a key twice */
     p->reads = roast_alloc(((size_t)n + 1) * sizeof *p->reads);
     int result = p->reads == NULL ? (PyErr_NoMemory(), -1) : 0;
-    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i), *entry = PyTuple_GET_ITEM(pair, 1);
+    for (Py_ssize_t i = 0; result == 0 && ext_pairs_next(&pairs); i++) {
         double seconds, bytes, uncompressed, count;
         roast_read *read = &p->reads[i];
-        if (keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &read->branch) != 0 ||
-            number_of(entry, "seconds", -1, &seconds) != 0 ||
-            number_of(entry, "bytes", -1, &bytes) != 0 ||
-            number_of(entry, "uncompressed_bytes", -1, &uncompressed) != 0 ||
-            number_of(entry, "count", -1, &count) != 0)
+        if (keep_text(p, Py_NewRef(pairs.key), &read->branch) != 0 ||
+            number_of(pairs.value, "seconds", -1, &seconds) != 0 ||
+            number_of(pairs.value, "bytes", -1, &bytes) != 0 ||
+            number_of(pairs.value, "uncompressed_bytes", -1, &uncompressed) != 0 ||
+            number_of(pairs.value, "count", -1, &count) != 0)
             result = -1;
         else if ((seconds < 0 ? (read->time_ns = -1, false)
                               : !ext_to_steps(seconds, 1e9, &read->time_ns)) ||
@@ -222,7 +219,7 @@ static int put_reads(parse *p, PyObject *value) {
                  !ext_to_steps(count, 1, &read->count))
             result = (PyErr_SetString(PyExc_ValueError, "reads: a number out of range"), -1);
     }
-    Py_DECREF(items);
+    ext_pairs_close(&pairs);
     if (result == 0) {
         p->chunk.reads = p->reads;
         p->chunk.n_reads = (uint32_t)n;
@@ -248,20 +245,24 @@ static int put_error(parse *p, PyObject *value) {
 
 /* ---- file_metadata ---- */
 
-static int64_t size_or_unknown(PyObject *value) {
-    int64_t size = -1;
+/* *out = -1: not known. */
+static int put_size(PyObject *value, int64_t *out) {
     double number;
-    if (is_null(value) || get_real(value, &number) != 0 || !ext_to_steps(number, 1, &size) ||
-        size < 0)
-        size = -1;
-    PyErr_Clear();
-    return size;
+    *out = -1;
+    if (is_null(value))
+        return 0;
+    if (get_real(value, &number) != 0)
+        return ext_drop_exception();
+    if (!ext_to_steps(number, 1, out) || *out < 0)
+        *out = -1;
+    return 0;
 }
 
 static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
     double total, tree, ratio;
     roast_file file = {.tree_uncompressed_bytes = -1};
-    PyObject *name = PyMapping_GetItemString(value, "filename"), *sizes = NULL, *items = NULL;
+    PyObject *name = PyMapping_GetItemString(value, "filename"), *sizes = NULL;
+    ext_pairs pairs = {.items = NULL};
     roast_branch_size *branches = NULL;
     roast_error err = {0};
     int result = -1;
@@ -273,22 +274,19 @@ static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
         goto done;
     if (ratio > 0 && tree >= 0)
         ext_to_steps(tree / ratio, 1, &file.tree_uncompressed_bytes);
-    sizes = PyMapping_GetItemString(value, "branch_bytes");
-    PyErr_Clear();
-    items = is_null(sizes) ? PyList_New(0) : PyMapping_Items(sizes);
-    if (items == NULL)
+    if (ext_entry(value, "branch_bytes", &sizes) != 0 ||
+        (sizes != NULL && ext_pairs_open(&pairs, sizes, "branch_bytes") != 0))
         goto done;
-    Py_ssize_t n = PyList_GET_SIZE(items);
+    Py_ssize_t n = pairs.count;
     branches = roast_alloc(((size_t)n + 1) * sizeof *branches);
     if (branches == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
-        branches[i] = (roast_branch_size){.bytes = size_or_unknown(PyTuple_GET_ITEM(pair, 1)),
-                                          .uncompressed_bytes = -1};
-        if (keep_text(p, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), &branches[i].name) != 0)
+    for (Py_ssize_t i = 0; ext_pairs_next(&pairs); i++) {
+        branches[i] = (roast_branch_size){.uncompressed_bytes = -1};
+        if (put_size(pairs.value, &branches[i].bytes) != 0 ||
+            keep_text(p, Py_NewRef(pairs.key), &branches[i].name) != 0)
             goto done;
     }
     file.branches = branches;
@@ -303,7 +301,7 @@ done:
     roast_free(branches);
     Py_XDECREF(name);
     Py_XDECREF(sizes);
-    Py_XDECREF(items);
+    ext_pairs_close(&pairs);
     return result;
 }
 
@@ -415,36 +413,30 @@ static int put_aliases(parse *p, PyObject *mapping) {
         c->have |= ends;
     }
     if (c->file.data == NULL) {
-        PyObject *name = PyMapping_GetItemString(mapping, "filename");
-        PyErr_Clear();
-        if (!is_null(name))
+        PyObject *name;
+        if (ext_entry(mapping, "filename", &name) != 0)
+            return -1;
+        if (name != NULL)
             return keep_text(p, name, &c->file);
-        Py_XDECREF(name);
     }
     return 0;
-}
-
-/* The entry of a mapping, None counted as missing. A new reference; NULL without an exception: none. */
-static PyObject *entry_of(PyObject *mapping, const char *key) {
-    PyObject *value = PyMapping_GetItemString(mapping, key);
-    if (value == NULL && PyErr_ExceptionMatches(PyExc_KeyError))
-        PyErr_Clear();
-    if (value == Py_None)
-        Py_CLEAR(value);
-    return value;
 }
 
 /* Sections one by one where the chunk lists them, otherwise the sums. */
 static int put_section_family(parse *p, PyObject *mapping, const char *list_key,
                               int (*put)(parse *, PyObject *, uint32_t *), const char *sums_key,
                               roast_section_kind kind, double per) {
-    PyObject *list = list_key != NULL ? entry_of(mapping, list_key) : NULL;
-    PyObject *sums = PyErr_Occurred() ? NULL : entry_of(mapping, sums_key);
-    int result = PyErr_Occurred() ? -1 : 0;
-    if (result == 0 && list != NULL && PyObject_Size(list) > 0)
+    PyObject *list = NULL, *sums = NULL;
+    int result = list_key != NULL ? ext_entry(mapping, list_key, &list) : 0;
+    if (result == 0)
+        result = ext_entry(mapping, sums_key, &sums);
+    Py_ssize_t listed = result == 0 && list != NULL ? PyObject_Size(list) : 0;
+    if (listed < 0)
+        result = -1;
+    if (result == 0 && listed > 0)
         result = put_section_list(p, list, put);
     else if (result == 0 && sums != NULL && PyMapping_Check(sums))
-        result = put_sums(p, sums, kind, per);
+        result = put_sums(p, sums, sums_key, kind, per);
     Py_XDECREF(list);
     Py_XDECREF(sums);
     return result;
@@ -462,34 +454,25 @@ static int put_all_sections(parse *p, PyObject *mapping) {
 }
 
 static int put_items(parse *p, PyObject *mapping, roast_chunklog *log) {
-    PyObject *items = PyMapping_Items(mapping);
-    if (items == NULL)
-        return -1;
-    int result = 0;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *pair = PySequence_Tuple(PyList_GET_ITEM(items, i));
-        if (pair == NULL || PyTuple_GET_SIZE(pair) != 2) {
-            result = -1;
-        } else {
-            PyObject *name = PyTuple_GET_ITEM(pair, 0), *value = PyTuple_GET_ITEM(pair, 1);
-            int key = ext_record_key_of(name);
-            result = key == EXT_KEY_ABSENT
-                         ? ext_customs_add(p->state, &p->customs, ROAST_SCOPE_CHUNK, name, value)
-                         : put_key(p, key, value, log);
-        }
-        Py_XDECREF(pair);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, mapping, "a chunk");
+    while (result == 0 && ext_pairs_next(&pairs)) {
+        int key = ext_record_key_of(pairs.key);
+        result = key == EXT_KEY_ABSENT ? ext_customs_add(p->state, &p->customs, ROAST_SCOPE_CHUNK,
+                                                         pairs.key, pairs.value)
+                                       : put_key(p, key, pairs.value, log);
     }
-    Py_DECREF(items);
+    ext_pairs_close(&pairs);
     return result;
 }
 
 int ext_append_mapping(ext_state *state, roast_chunklog *log, PyObject *mapping,
                        const roast_chunk *identity) {
-    /* A str or a list supports the mapping protocol too: only what has keys is a chunk. */
-    if (!PyDict_Check(mapping) && !PyObject_HasAttrString(mapping, "keys")) {
+    int has_keys = ext_has_keys(mapping);
+    if (has_keys == 0)
         PyErr_Format(PyExc_TypeError, "a chunk is a mapping, not %s", Py_TYPE(mapping)->tp_name);
+    if (has_keys <= 0)
         return -1;
-    }
     parse p = {.state = state, .keep = PyList_New(0)};
     int result = -1;
     if (p.keep != NULL && put_items(&p, mapping, log) == 0 && put_aliases(&p, mapping) == 0 &&
@@ -498,6 +481,7 @@ int ext_append_mapping(ext_state *state, roast_chunklog *log, PyObject *mapping,
         p.chunk.n_customs = p.customs.count;
         if (identity != NULL) {
             p.chunk.token = identity->token;
+            p.chunk.run = identity->run;
             p.chunk.seq = identity->seq;
         }
         roast_error err;

@@ -1,6 +1,7 @@
 /* From a record to Python values: what chunk["key"] gives. */
 #include "chunk_log.h"
 
+#include "capped.h"
 #include "record_keys.h"
 #include "values.h"
 
@@ -28,7 +29,7 @@ static PyObject *make_end_time(const source *from) {
 static PyObject *memory_delta(const roast_chunk *chunk, double per) {
     if (!HAS(rss_before) || !HAS(rss_after))
         Py_RETURN_NONE;
-    return PyFloat_FromDouble((double)(chunk->rss_after - chunk->rss_before) / per);
+    return PyFloat_FromDouble(((double)chunk->rss_after - (double)chunk->rss_before) / per);
 }
 
 static PyObject *make_memory_delta_mb(const source *from) {
@@ -102,20 +103,14 @@ static PyObject *make_branch_count(const source *from) {
     return PyLong_FromUnsignedLong(from->chunk->n_branches);
 }
 
-/* The last word on a file is the newest entry. */
-static bool find_file(const source *from, roast_file *out) {
-    roast_file_cursor cursor;
-    roast_file file;
-    bool found = false;
-    if (from->chunk->file.data == NULL)
-        return false;
-    roast_file_cursor_init(&cursor, from->log);
-    while (roast_file_cursor_next(&cursor, &file))
-        if (roast_str_equal(file.name, from->chunk->file)) {
-            *out = file;
-            found = true;
-        }
-    return found;
+/* 1 where it is known, 0 where not, -1 with an exception set. */
+static int find_file(const source *from, roast_file *out) {
+    roast_status status = roast_chunklog_find_file(from->log, from->chunk->file, out);
+    if (status == ROAST_ENOMEM) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return status == ROAST_OK;
 }
 
 static PyObject *percent(double part, double whole) {
@@ -126,7 +121,10 @@ static PyObject *percent(double part, double whole) {
 
 static PyObject *make_branches_read_percent(const source *from) {
     roast_file file;
-    if (!from->chunk->has_branches || !find_file(from, &file))
+    int found = from->chunk->has_branches ? find_file(from, &file) : 0;
+    if (found < 0)
+        return NULL;
+    if (!found)
         Py_RETURN_NONE;
     return percent(from->chunk->n_branches, (double)file.total_branches);
 }
@@ -134,7 +132,10 @@ static PyObject *make_branches_read_percent(const source *from) {
 static PyObject *make_bytes_read_percent(const source *from) {
     const roast_chunk *chunk = from->chunk;
     roast_file file;
-    if (!HAS(accessed_bytes) || !find_file(from, &file))
+    int found = HAS(accessed_bytes) ? find_file(from, &file) : 0;
+    if (found < 0)
+        return NULL;
+    if (!found)
         Py_RETURN_NONE;
     return percent((double)chunk->accessed_bytes, (double)file.tree_bytes);
 }
@@ -173,7 +174,7 @@ PyObject *ext_file_dict(const roast_chunklog *log, const roast_file *file) {
 
 static PyObject *make_file_metadata(const source *from) {
     roast_file file;
-    return find_file(from, &file) ? ext_file_dict(from->log, &file) : NULL;
+    return find_file(from, &file) > 0 ? ext_file_dict(from->log, &file) : NULL;
 }
 
 static PyObject *make_reads(const source *from) {
@@ -226,7 +227,8 @@ static int add_up(PyObject *sums, const roast_section *section, double per) {
         return -1;
     PyObject *old = PyDict_GetItemWithError(sums, name);
     if (section->kind == ROAST_SECTION_BYTES)
-        value = PyLong_FromLongLong(section->value + (old != NULL ? PyLong_AsLongLong(old) : 0));
+        value = PyLong_FromLongLong(
+            ext_capped_add(section->value, old != NULL ? PyLong_AsLongLong(old) : 0));
     else if (!PyErr_Occurred())
         value = PyFloat_FromDouble((double)section->value / per +
                                    (old != NULL ? PyFloat_AsDouble(old) : 0));

@@ -1,7 +1,10 @@
 #include "reports.h"
 
+#include "capped.h"
 #include "chunk_log.h"
+#include "convert_run.h"
 #include "errors.h"
+#include "pairs.h"
 
 /* ---- adding reports up ---- */
 
@@ -14,8 +17,8 @@ static PyObject *joined(PyObject *old, PyObject *new) {
         PyObject *all = PySet_New(old);
         PyObject *more = all != NULL ? PyObject_CallMethod(all, "update", "O", new) : NULL;
         PyObject *list = more != NULL ? PySequence_List(all) : NULL;
-        if (list != NULL && PyList_Sort(list) != 0)
-            PyErr_Clear(); /* of mixed types: then in no order */
+        if (list != NULL && PyList_Sort(list) != 0 && ext_drop_exception() != 0)
+            Py_CLEAR(list); /* of mixed types it is in no order */
         Py_XDECREF(more);
         Py_XDECREF(all);
         return list;
@@ -24,21 +27,20 @@ static PyObject *joined(PyObject *old, PyObject *new) {
 }
 
 static int add_report(PyObject *sum, PyObject *report) {
-    PyObject *items = PyMapping_Items(report);
-    int result = items != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
-        PyObject *key = PyTuple_GET_ITEM(pair, 0), *value = PyTuple_GET_ITEM(pair, 1);
-        PyObject *old = PyDict_GetItemWithError(sum, key);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, report, "a report");
+    while (result == 0 && ext_pairs_next(&pairs)) {
+        PyObject *old = Py_XNewRef(PyDict_GetItemWithError(sum, pairs.key));
         PyObject *both = NULL;
         if (old != NULL)
-            both = joined(old, value);
+            both = joined(old, pairs.value);
         else if (!PyErr_Occurred())
-            both = Py_NewRef(value);
-        result = both != NULL ? PyDict_SetItem(sum, key, both) : -1;
+            both = Py_NewRef(pairs.value);
+        result = both != NULL ? PyDict_SetItem(sum, pairs.key, both) : -1;
         Py_XDECREF(both);
+        Py_XDECREF(old);
     }
-    Py_XDECREF(items);
+    ext_pairs_close(&pairs);
     return result;
 }
 
@@ -52,33 +54,33 @@ static void add_replayed(const roast_chunklog *log, replayed_sums *sums) {
     roast_chunk_cursor_init(&cursor, log);
     while (roast_chunk_cursor_next(&cursor, &chunk)) {
         sums->chunks++;
-        sums->events += chunk.num_events;
-        sums->bytes += chunk.bytes_read;
-        sums->duration_ns += chunk.duration_ns;
+        sums->events = ext_capped_add(sums->events, chunk.num_events);
+        sums->bytes = ext_capped_add(sums->bytes, chunk.bytes_read);
+        sums->duration_ns = ext_capped_add(sums->duration_ns, chunk.duration_ns);
     }
 }
 
 /* Takes a number off an entry, if there is one. Takes the reference. */
 static int take_off(PyObject *report, const char *key, PyObject *number) {
-    PyObject *old = number != NULL ? PyDict_GetItemString(report, key) : NULL;
-    int result = number != NULL ? 0 : -1;
+    PyObject *old = NULL;
+    int result = number != NULL ? ext_entry(report, key, &old) : -1;
     if (old != NULL && PyNumber_Check(old)) {
         PyObject *less = PyNumber_Subtract(old, number);
         result = less != NULL ? PyDict_SetItemString(report, key, less) : -1;
         Py_XDECREF(less);
     }
+    Py_XDECREF(old);
     Py_XDECREF(number);
     return result;
 }
 
 static int take_replayed_off(ext_state *state, PyObject *report, PyObject *replayed) {
-    roast_chunklog *owned;
-    const roast_chunklog *log = ext_packed_view(state, replayed, &owned);
-    if (log == NULL)
+    log_core *core = ext_packed_view(state, replayed);
+    if (core == NULL)
         return -1;
     replayed_sums sums = {0};
-    add_replayed(log, &sums);
-    roast_chunklog_free(owned);
+    add_replayed(core->log, &sums);
+    log_core_let_go(core);
     if (take_off(report, "chunks", PyLong_FromLongLong(sums.chunks)) != 0 ||
         take_off(report, "entries", PyLong_FromLongLong(sums.events)) != 0 ||
         take_off(report, "bytesread", PyLong_FromLongLong(sums.bytes)) != 0)
@@ -92,10 +94,10 @@ PyObject *ext_sum_reports(PyObject *module, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:sum_reports", keywords, &reports,
                                      &replayed))
         return NULL;
-    PyObject *list = PySequence_Fast(reports, "sum_reports: a list of reports is expected");
+    PyObject *list = PySequence_Tuple(reports); /* of our own: adding runs code of theirs */
     PyObject *sum = list != NULL ? PyDict_New() : NULL;
-    for (Py_ssize_t i = 0; sum != NULL && i < PySequence_Fast_GET_SIZE(list); i++)
-        if (add_report(sum, PySequence_Fast_GET_ITEM(list, i)) != 0)
+    for (Py_ssize_t i = 0; sum != NULL && i < PyTuple_GET_SIZE(list); i++)
+        if (add_report(sum, PyTuple_GET_ITEM(list, i)) != 0)
             Py_CLEAR(sum);
     Py_XDECREF(list);
     if (sum != NULL && replayed != Py_None &&
@@ -115,9 +117,8 @@ typedef struct known_runs {
 static int parse_runs(PyObject *topics, known_runs *out) {
     PyObject *list = PySequence_List(topics);
     size_t n = list != NULL ? (size_t)PyList_GET_SIZE(list) : 0;
-    out->tokens = n < SIZE_MAX / 2 / sizeof *out->tokens
-                      ? roast_alloc((n + 1) * sizeof *out->tokens)
-                      : NULL;
+    out->tokens =
+        n < SIZE_MAX / 2 / sizeof *out->tokens ? roast_alloc((n + 1) * sizeof *out->tokens) : NULL;
     if (list != NULL && out->tokens == NULL)
         PyErr_NoMemory();
     for (; out->tokens != NULL && out->count < n; out->count++) {
@@ -182,13 +183,14 @@ PyObject *ext_split_replayed(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O:split_replayed", state->type_chunk_log, &chunks, &topics) ||
         parse_runs(topics, &runs) != 0)
         return NULL;
-    roast_chunklog *owned, *parts[2] = {NULL, NULL};
-    const roast_chunklog *log = ext_packed_view(state, chunks, &owned);
+    roast_chunklog *parts[2] = {NULL, NULL};
+    log_core *core = ext_packed_view(state, chunks);
     roast_error err;
-    if (log == NULL) {
+    if (core == NULL) {
         roast_free(runs.tokens);
         return NULL;
     }
+    const roast_chunklog *log = core->log;
     roast_status status = roast_chunklog_new(&parts[0], &err);
     if (status == ROAST_OK)
         status = roast_chunklog_new(&parts[1], &err);
@@ -196,7 +198,7 @@ PyObject *ext_split_replayed(PyObject *module, PyObject *args) {
     if (any)
         status = split(log, &runs, parts, &err);
     roast_free(runs.tokens);
-    roast_chunklog_free(owned);
+    log_core_let_go(core);
     if (status != ROAST_OK) {
         roast_chunklog_free(parts[0]);
         roast_chunklog_free(parts[1]);

@@ -8,6 +8,7 @@
 #include "convert_run.h"
 #include "diagnose.h"
 #include "errors.h"
+#include "pairs.h"
 #include "table.h"
 #include "values.h"
 #include "worker_series.h"
@@ -17,13 +18,7 @@
 typedef struct run_object {
     PyObject_HEAD
     run_input input;
-    /* A ChunkLog of our own, which shares the packed log that the run looks at until somebody changes his.
-     * Nobody ever sees it, so nothing in it can refer back to us: it stays out of the garbage collector's
-     * sight, which could otherwise empty it before the run. */
-    PyObject *held_chunks;
-    PyObject *chunk_log; /* the one that users get: a copy of it, or NULL until asked for */
-    PyObject *series;    /* a WorkerSeries, which the run looks at, or NULL */
-    PyObject *attempts;  /* an Attempts, which the run looks at, or NULL */
+    PyObject *chunk_log;            /* the one that users get, or NULL until asked for */
     PyObject *tables[ROAST_TABLES]; /* each made when it is asked for */
 } run_object;
 
@@ -44,48 +39,24 @@ static int raised(roast_status status, const roast_error *err) {
 
 /* ---- what goes in ---- */
 
-static int take_chunks(run_object *self, PyObject *chunks) {
-    ext_state *state = self->input.state;
-    if (ext_is_none(chunks))
-        self->held_chunks = PyObject_CallNoArgs((PyObject *)state->type_chunk_log);
-    else if (Py_TYPE(chunks) == state->type_chunk_log)
-        self->held_chunks = PyObject_CallMethod(chunks, "copy", NULL);
-    else
-        self->held_chunks = PyObject_CallOneArg((PyObject *)state->type_chunk_log, chunks);
-    return self->held_chunks != NULL ? run_input_set_chunks(&self->input, self->held_chunks) : -1;
-}
-
-/* A WorkerSeries is looked at where it is; anything else is tracking_data, of which one is made. */
-static int take_series(run_object *self, PyObject *series) {
-    ext_state *state = self->input.state;
-    if (ext_is_none(series))
-        return 0;
-    if (run_input_set_tracking(&self->input, series) != 0)
-        return -1;
-    self->series = ext_series_view(state, series) != NULL
-                       ? Py_NewRef(series)
-                       : PyObject_CallMethod((PyObject *)state->type_worker_series,
-                                             "from_tracking_data", "O", series);
-    return self->series != NULL ? 0 : -1;
-}
-
 /* The tasks that carry the processor's name are those that process. */
 static int take_attempts(run_object *self, PyObject *attempts, PyObject *processor) {
     if (ext_is_none(attempts))
         return 0;
-    const roast_attempts *view = ext_attempts_view(self->input.state, attempts);
-    if (view == NULL) {
+    if (Py_TYPE(attempts) != self->input.state->type_attempts) {
         PyErr_Format(PyExc_TypeError, "attempts: Attempts or None is expected, not %s",
                      Py_TYPE(attempts)->tp_name);
         return -1;
     }
-    self->attempts = Py_NewRef(attempts);
-    roast_run_lend_attempts(self->input.run, view);
-    if (ext_is_none(processor))
-        return 0;
-    PyObject *done = PyObject_CallMethod(attempts, "set_kind", "Os", processor, "processing");
-    Py_XDECREF(done);
-    return done != NULL ? 0 : -1;
+    if (!ext_is_none(processor)) {
+        PyObject *done = PyObject_CallMethod(attempts, "set_kind", "Os", processor, "processing");
+        if (done == NULL)
+            return -1;
+        Py_DECREF(done);
+    }
+    self->input.attempts = ext_attempts_hold(self->input.state, attempts);
+    roast_run_lend_attempts(self->input.run, self->input.attempts->part);
+    return 0;
 }
 
 static int set_meta(roast_run *run, PyObject *name, PyObject *text) {
@@ -102,16 +73,12 @@ static int set_meta(roast_run *run, PyObject *name, PyObject *text) {
 static int take_meta(run_object *self, PyObject *meta) {
     if (ext_is_none(meta))
         return 0;
-    if (!PyDict_Check(meta)) {
-        PyErr_Format(PyExc_TypeError, "meta: a dict is expected, not %s", Py_TYPE(meta)->tp_name);
-        return -1;
-    }
-    Py_ssize_t at = 0;
-    PyObject *name, *text;
-    while (PyDict_Next(meta, &at, &name, &text))
-        if (set_meta(self->input.run, name, text) != 0)
-            return -1;
-    return 0;
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, meta, "meta");
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = set_meta(self->input.run, pairs.key, pairs.value);
+    ext_pairs_close(&pairs);
+    return result;
 }
 
 int ext_add_notes(roast_run *run, PyObject *list) {
@@ -158,11 +125,12 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         return NULL;
     if (run_input_init(&self->input, ext_state_of_final(type)) != 0 ||
         run_input_set_clock(&self->input, start, end) != 0 ||
-        run_input_set_report(&self->input, report, custom) != 0 || take_series(self, series) != 0 ||
+        run_input_set_report(&self->input, report, custom) != 0 ||
+        run_input_set_tracking(&self->input, series) != 0 ||
         run_input_set_spans(&self->input, spans, processor) != 0 ||
         run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
         take_notes(self, notes) != 0 || take_attempts(self, attempts, processor) != 0 ||
-        take_chunks(self, chunks) != 0 || note_left_out(self) != 0)
+        run_input_set_chunks(&self->input, chunks) != 0 || note_left_out(self) != 0)
         Py_CLEAR(self);
     else
         roast_run_set_replayed(self->input.run, replayed);
@@ -176,12 +144,13 @@ PyObject *ext_run_new(ext_state *state, roast_run *run) {
         return NULL;
     }
     self->input = (run_input){.state = state, .run = run};
-    self->held_chunks = ext_chunk_log_new(state, roast_run_give_chunks(run));
-    if (self->held_chunks == NULL)
-        Py_CLEAR(self);
-    else if (roast_series_tick_count(roast_run_series_view(run)) > 0)
-        self->series = ext_series_new(state, roast_run_give_series(run));
-    if (self != NULL && self->series == NULL && PyErr_Occurred())
+    bool sampled = roast_series_tick_count(roast_run_series_view(run)) > 0;
+    self->input.chunks = log_core_new(roast_run_give_chunks(run));
+    if (self->input.chunks != NULL)
+        self->input.chunks->owners = 1;
+    if (sampled)
+        self->input.series = ext_series_share(roast_run_give_series(run));
+    if (self->input.chunks == NULL || (sampled && self->input.series == NULL))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -200,7 +169,6 @@ static int run_traverse(PyObject *op, visitproc visit, void *arg) {
     return 0;
 }
 
-/* Only what can be part of a circle: the run needs the others as long as anybody can ask it. */
 static int run_clear(PyObject *op) {
     Py_CLEAR(((run_object *)op)->chunk_log);
     return 0;
@@ -211,10 +179,7 @@ static void run_dealloc(PyObject *op) {
     PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     run_clear(op);
-    run_input_reset(&self->input); /* before the parts that it looks at */
-    Py_XDECREF(self->held_chunks);
-    Py_XDECREF(self->series);
-    Py_XDECREF(self->attempts);
+    run_input_reset(&self->input);
     for (int table = 0; table < ROAST_TABLES; table++)
         Py_XDECREF(self->tables[table]);
     type->tp_free(op);
@@ -362,26 +327,31 @@ static PyObject *run_spans(PyObject *op, void *unused) {
 static PyObject *run_chunk_log(PyObject *op, void *unused) {
     (void)unused;
     run_object *self = (run_object *)op;
-    if (self->chunk_log == NULL)
-        self->chunk_log = PyObject_CallMethod(self->held_chunks, "copy", NULL);
+    if (self->chunk_log == NULL) {
+        PyTypeObject *type = self->input.state->type_chunk_log;
+        PyObject *log = self->input.chunks != NULL
+                            ? ext_chunk_log_of(self->input.state, self->input.chunks)
+                            : PyObject_CallNoArgs((PyObject *)type);
+        Py_XSETREF(self->chunk_log, log);
+    }
     return Py_XNewRef(self->chunk_log);
 }
 
 static PyObject *run_series(PyObject *op, void *unused) {
     (void)unused;
-    PyObject *series = ((run_object *)op)->series;
-    return Py_NewRef(series != NULL ? series : Py_None);
+    const run_input *input = &((run_object *)op)->input;
+    return input->series != NULL ? ext_series_of(input->state, input->series) : Py_NewRef(Py_None);
 }
 
 static PyObject *run_attempts(PyObject *op, void *unused) {
     (void)unused;
-    run_object *self = (run_object *)op;
-    const roast_attempts *attempts = roast_run_attempts_view(self->input.run);
-    if (self->attempts == NULL && attempts != NULL)
-        self->attempts = ext_attempts_copy(self->input.state, attempts);
-    if (self->attempts == NULL && attempts != NULL)
-        return NULL;
-    return Py_NewRef(self->attempts != NULL ? self->attempts : Py_None);
+    run_input *input = &((run_object *)op)->input;
+    const roast_attempts *attempts = roast_run_attempts_view(input->run);
+    if (attempts == NULL)
+        Py_RETURN_NONE;
+    if (input->attempts == NULL)
+        input->attempts = ext_attempts_copy(attempts); /* of a run that was loaded */
+    return input->attempts != NULL ? ext_attempts_of(input->state, input->attempts) : NULL;
 }
 
 static PyObject *run_budget(PyObject *op, PyObject *args, PyObject *kwargs) {
@@ -434,7 +404,7 @@ static PyObject *run_table(PyObject *op, void *which) {
     if (self->tables[table] == NULL) {
         if (raised(roast_columns_new(self->input.run, table, &columns, &err), &err) != 0)
             return NULL;
-        self->tables[table] = ext_table_new(state_of(op), columns);
+        Py_XSETREF(self->tables[table], ext_table_new(state_of(op), columns));
     }
     return Py_XNewRef(self->tables[table]);
 }
@@ -520,8 +490,7 @@ static PyType_Slot run_slots[] = {
                         "section_metrics=None, meta=None, notes=None, replayed=0, "
                         "attempts=None)\n--\n\n"
                         "Everything that was measured: chunks, sections, samples and reads as "
-                        "tables, and the metrics. The chunks are as they were when it was made; a "
-                        "series must not change any more."},
+                        "tables, and the metrics. All of it is as it was when the run was made."},
     {Py_tp_new, run_new},
     {Py_tp_dealloc, run_dealloc},
     {Py_tp_traverse, run_traverse},

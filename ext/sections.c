@@ -5,9 +5,11 @@
  * A fault of ours in here is counted and never reaches the user. */
 #include "sections.h"
 
+#include "capped.h"
 #include "errors.h"
 #include "events.h"
 #include "open_chunk.h"
+#include "quiet.h"
 
 #include <stddef.h>
 
@@ -20,9 +22,7 @@ typedef struct target {
 
 static target find_target(ext_state *state, PyObject *processor) {
     target found = {NULL, NULL};
-    PyObject *current = NULL;
-    if (ext_optional_attr(processor, state->str_current_chunk, &current) < 0)
-        PyErr_Clear(); /* a property of the user's that raises: as good as absent */
+    PyObject *current = ext_quiet_attr(processor, state->str_current_chunk);
     if (current == NULL || Py_TYPE(current) == state->type_current_chunk) {
         found.chunk = open_chunk_of(processor);
         Py_XDECREF(current);
@@ -55,14 +55,13 @@ typedef struct section_object {
     section_use use;
 } section_object;
 
-static bool read_number(section_object *self, const open_chunk *chunk, int64_t *out) {
+static bool read_number(section_object *self, int64_t *out) {
     if (self->kind == ROAST_SECTION_TIME) {
         *out = roast_mono_now().ns;
         return true;
     }
     if (self->kind == ROAST_SECTION_BYTES)
         return ext_events_bytes_read(self->state, self->events, out);
-    (void)chunk;
     roast_probe *probe = roast_probe_this_thread();
     roast_reading reading;
     if (probe == NULL)
@@ -72,48 +71,64 @@ static bool read_number(section_object *self, const open_chunk *chunk, int64_t *
     return (reading.have & ROAST_HAVE(rss_bytes)) != 0;
 }
 
+/* Makes room for one use more; false if it is not kept. */
+static bool push_use(section_object *self) {
+    section_use *outer = NULL;
+    if (self->depth++ > 0) {
+        outer = roast_alloc(sizeof *outer);
+        if (outer == NULL) {
+            /* Counted in depth, so that the exits match; the outer use just goes on. */
+            ext_count_fault("no memory for a section inside itself", NULL);
+            return false;
+        }
+        *outer = self->use;
+    }
+    self->use = (section_use){.outer = outer, .index = -1};
+    return true;
+}
+
+/* Takes the innermost use out: its target is the caller's. */
+static section_use pop_use(section_object *self) {
+    section_use use = self->use, *outer = use.outer;
+    self->use = outer != NULL ? *outer : (section_use){.index = -1};
+    roast_free(outer);
+    self->depth--;
+    return use;
+}
+
 static PyObject *section_enter(PyObject *op, PyObject *unused) {
     (void)unused;
     section_object *self = (section_object *)op;
-    if (self->depth > 0) {
-        section_use *outer = roast_alloc(sizeof *outer);
-        if (outer == NULL) {
-            ext_count_fault("no memory for a section inside itself", NULL);
-            self->depth++; /* counted, so that the exits match; the outer use just goes on */
-            return Py_NewRef(op);
-        }
-        *outer = self->use;
-        self->use.outer = outer;
+    /* Into a use of its own: looking for these may run code that enters or leaves the section itself. */
+    section_use use = {.index = -1, .to = find_target(self->state, self->processor)};
+    open_chunk *chunk = use.to.chunk;
+    bool wanted = chunk != NULL || use.to.foreign != NULL;
+    if (wanted && self->kind != ROAST_SECTION_TIME)
+        use.readable = read_number(self, &use.first);
+    if (ext_must_stop()) {
+        Py_XDECREF(use.to.foreign);
+        return ext_let_pass(NULL);
     }
-    self->depth++;
-    section_use *use = &self->use;
-    use->to = find_target(self->state, self->processor);
-    use->index = -1;
-    open_chunk *chunk = use->to.chunk;
-    if (chunk == NULL && use->to.foreign == NULL)
+    if (!push_use(self)) {
+        Py_XDECREF(use.to.foreign);
         return Py_NewRef(op);
-    if (self->kind != ROAST_SECTION_TIME)
-        use->readable = read_number(self, chunk, &use->first);
-    if (chunk != NULL) {
-        int64_t now = roast_mono_now().ns, before = 0;
-        if (self->kind == ROAST_SECTION_TIME) {
-            use->first = now;
-            use->readable = true;
-        } else {
-            before = use->first;
-        }
-        use->serial = chunk->serial;
-        if (use->readable)
-            use->index =
-                open_chunk_enter(chunk, self->name, self->kind, now - chunk->start.ns, before);
-    } else if (self->kind == ROAST_SECTION_TIME) {
-        use->readable = read_number(self, chunk, &use->first);
     }
+    use.outer = self->use.outer;
+    if (wanted && self->kind == ROAST_SECTION_TIME)
+        use.readable = read_number(self, &use.first);
+    if (chunk != NULL) {
+        bool timed = self->kind == ROAST_SECTION_TIME;
+        int64_t now = timed ? use.first : roast_mono_now().ns;
+        use.serial = chunk->serial;
+        if (use.readable)
+            use.index = open_chunk_enter(chunk, self->name, self->kind, now - chunk->start.ns,
+                                         timed ? 0 : use.first);
+    }
+    self->use = use;
     return Py_NewRef(op);
 }
 
-static void record(section_object *self, int64_t value) {
-    section_use *use = &self->use;
+static void record(section_object *self, const section_use *use, int64_t value) {
     PyObject *part = open_section_part(self->state, self->kind);
     double public_value = open_section_public_value(self->kind, value);
     if (use->to.foreign != NULL) {
@@ -135,24 +150,18 @@ static PyObject *section_exit(PyObject *op, PyObject *const *args, Py_ssize_t na
     (void)args;
     (void)nargs;
     section_object *self = (section_object *)op;
-    section_use *use = &self->use;
     if (self->depth == 0)
         Py_RETURN_FALSE;
+    /* First: what follows may run code that enters or leaves the section itself. */
+    section_use use = pop_use(self);
     int64_t last = 0;
-    if (use->readable && (use->to.chunk != NULL || use->to.foreign != NULL) &&
-        read_number(self, use->to.chunk, &last))
-        record(self, last - use->first);
-    else if (use->index >= 0 && open_chunk_if_alive(use->to.chunk, use->serial) != NULL)
-        open_chunk_exit(use->to.chunk, use->index, 0);
-    Py_CLEAR(use->to.foreign);
-    *use = (section_use){.outer = use->outer, .index = -1};
-    if (use->outer != NULL) {
-        section_use *outer = use->outer;
-        self->use = *outer;
-        roast_free(outer);
-    }
-    self->depth--;
-    Py_RETURN_FALSE;
+    if (use.readable && (use.to.chunk != NULL || use.to.foreign != NULL) &&
+        read_number(self, &last))
+        record(self, &use, ext_capped_sub(last, use.first));
+    else if (use.index >= 0 && open_chunk_if_alive(use.to.chunk, use.serial) != NULL)
+        open_chunk_exit(use.to.chunk, use.index, 0);
+    Py_XDECREF(use.to.foreign);
+    return ext_let_pass(Py_NewRef(Py_False));
 }
 
 /* ---- making and unmaking ---- */
@@ -232,6 +241,8 @@ static PyObject *make_section(PyTypeObject *type, PyObject *const *args, Py_ssiz
     }
     PyObject *name = bound[PARAMETER_NAME];
     name = PyUnicode_CheckExact(name) ? Py_NewRef(name) : PyObject_Str(name);
+    if (name != NULL && !PyUnicode_CheckExact(name)) /* its hash may run code of the user's */
+        Py_SETREF(name, PyUnicode_FromObject(name));
     if (name == NULL)
         return NULL;
     section_object *self = new_object(state, type);

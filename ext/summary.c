@@ -1,6 +1,7 @@
 /* Summary: the tables of a run as the engine shows them. */
 #include "convert_run.h"
 #include "errors.h"
+#include "pairs.h"
 #include "run.h"
 #include "values.h"
 
@@ -114,10 +115,10 @@ static int take_scalars(PyObject *from, roast_metrics *metrics) {
 /* Adds one row of a table to the metrics. */
 typedef int (*row_taker)(roast_metrics *metrics, roast_str name, PyObject *row);
 
-static int take_row(roast_metrics *metrics, PyObject *pair, const char *table, row_taker taker) {
-    PyObject *name, *row;
+static int take_row(roast_metrics *metrics, PyObject *name, PyObject *row, const char *table,
+                    row_taker taker) {
     Py_ssize_t len;
-    if (!PyArg_ParseTuple(pair, "OO", &name, &row) || ext_check_mapping(row, table) != 0)
+    if (ext_check_mapping(row, table) != 0)
         return -1;
     PyObject *text = PyObject_Str(name);
     const char *data = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
@@ -127,18 +128,17 @@ static int take_row(roast_metrics *metrics, PyObject *pair, const char *table, r
 }
 
 static int take_table(PyObject *from, const char *table, row_taker taker, roast_metrics *metrics) {
-    PyObject *rows, *items = NULL;
+    PyObject *rows;
+    ext_pairs pairs;
     if (ext_entry(from, table, &rows) != 0)
         return -1;
     if (rows == NULL)
         return 0;
-    if (ext_check_mapping(rows, table) == 0)
-        items = PyMapping_Items(rows);
+    int result = ext_pairs_open(&pairs, rows, table);
     Py_DECREF(rows);
-    int result = items != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++)
-        result = take_row(metrics, PyList_GET_ITEM(items, i), table, taker);
-    Py_XDECREF(items);
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = take_row(metrics, pairs.key, pairs.value, table, taker);
+    ext_pairs_close(&pairs);
     return result;
 }
 

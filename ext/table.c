@@ -180,7 +180,7 @@ static int find_numpy(PyObject **numpy) {
         return 0;
     if (!PyErr_ExceptionMatches(PyExc_ImportError))
         return -1;
-    PyErr_Clear();
+    PyErr_Clear(); /* the ImportError */
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "task_message.h"
 
+#include "capped.h"
 #include "quiet.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static int64_t moment_of(PyObject *mapping, PyObject *name) {
 }
 
 static void add_length(int64_t *sum, int64_t start, int64_t stop) {
-    *sum = (*sum < 0 ? 0 : *sum) + (stop > start ? stop - start : 0);
+    *sum = ext_capped_add(*sum < 0 ? 0 : *sum, stop > start ? stop - start : 0);
 }
 
 static void take_phase(ext_state *state, PyObject *phase, task_account *out) {
@@ -53,14 +54,14 @@ static void take_phase(ext_state *state, PyObject *phase, task_account *out) {
 task_account ext_account_of(ext_state *state, PyObject *startstops, PyObject *thread) {
     task_account out = ext_account_none();
     if (startstops != NULL && (PyTuple_Check(startstops) || PyList_Check(startstops))) {
-        PyObject *phases = PySequence_Fast(startstops, "");
-        for (Py_ssize_t i = 0; phases != NULL && i < PySequence_Fast_GET_SIZE(phases); i++)
-            take_phase(state, PySequence_Fast_GET_ITEM(phases, i), &out);
+        PyObject *phases = PySequence_Tuple(startstops); /* of our own: reading may change theirs */
+        for (Py_ssize_t i = 0; phases != NULL && i < PyTuple_GET_SIZE(phases); i++)
+            take_phase(state, PyTuple_GET_ITEM(phases, i), &out);
         Py_XDECREF(phases);
     }
     if (thread != NULL && PyLong_Check(thread))
         out.thread = PyLong_AsUnsignedLongLongMask(thread);
-    PyErr_Clear();
+    ext_pass_over("the phases of a task could not be read");
     return out;
 }
 

@@ -19,12 +19,15 @@ typedef struct open_try {
     uint32_t next_free; /* + 1 */
 } open_try;
 
+/* Keys are known by their texts, which are of Python's own str: to hash and compare them runs no other code. What
+ * else is looked at may run other code, which may call the watch again: behind it a place is looked up anew, and
+ * whether the watch goes on. */
 typedef struct watch_object {
     PyObject_HEAD
     roast_attempts *attempts; /* NULL: it has ended */
     PyObject *tasks;          /* the scheduler's {key: task} */
-    PyObject *own;            /* set of keys that belong to this run */
-    PyObject *open;           /* {key: place in tries} */
+    PyObject *own;            /* set of the texts of keys that belong to this run */
+    PyObject *open;           /* {text of a key: place in tries} */
     PyObject *numbers;        /* {address: number of the worker} */
     PyObject *left_by;        /* the stimulus of the last departure, or NULL */
     PyObject *left_worker;
@@ -46,11 +49,7 @@ static int64_t now_us(void) {
 /* NULL: there is none. */
 static open_try *find_try(watch_object *self, PyObject *key) {
     PyObject *place = PyDict_GetItemWithError(self->open, key);
-    if (place == NULL) {
-        PyErr_Clear(); /* a key that has no hash */
-        return NULL;
-    }
-    return &self->tries[PyLong_AsUnsignedLong(place)];
+    return place != NULL ? &self->tries[PyLong_AsUnsignedLong(place)] : NULL;
 }
 
 static bool grow(watch_object *self) {
@@ -64,7 +63,7 @@ static bool grow(watch_object *self) {
     return true;
 }
 
-/* NULL: memory is short. */
+/* NULL: memory is short, perhaps with an exception set. */
 static open_try *add_try(watch_object *self, PyObject *key) {
     uint32_t place = self->first_free != 0 ? self->first_free - 1 : self->count;
     if (place == self->capacity && !grow(self))
@@ -72,10 +71,8 @@ static open_try *add_try(watch_object *self, PyObject *key) {
     PyObject *number = PyLong_FromUnsignedLong(place);
     int failed = number != NULL ? PyDict_SetItem(self->open, key, number) : -1;
     Py_XDECREF(number);
-    if (failed != 0) {
-        PyErr_Clear();
+    if (failed != 0)
         return NULL;
-    }
     open_try *try = &self->tries[place];
     if (place == self->count)
         self->count++;
@@ -92,22 +89,29 @@ static void release_try(open_try *try) {
     Py_CLEAR(try->error);
 }
 
-static void drop_try(watch_object *self, PyObject *key) {
-    PyObject *place = PyDict_GetItemWithError(self->open, key);
-    if (place == NULL) {
-        PyErr_Clear();
-        return;
-    }
-    uint32_t index = (uint32_t)PyLong_AsUnsignedLong(place);
-    if (PyDict_DelItem(self->open, key) != 0)
-        PyErr_Clear();
-    release_try(&self->tries[index]);
-    self->tries[index].next_free = self->first_free;
+/* Takes a try out, whose texts are the caller's from now on; false: there is none. */
+static bool take_try(watch_object *self, PyObject *key, open_try *out) {
+    open_try *try = find_try(self, key);
+    if (try == NULL)
+        return false;
+    uint32_t index = (uint32_t)(try - self->tries);
+    *out = *try;
+    *try = (open_try){.next_free = self->first_free};
     self->first_free = index + 1;
+    if (PyDict_DelItem(self->open, key) != 0)
+        ext_count_fault("a task could not be forgotten", NULL);
+    return true;
+}
+
+static void drop_try(watch_object *self, PyObject *key) {
+    open_try try;
+    if (take_try(self, key, &try))
+        release_try(&try);
 }
 
 /* ---- one row ---- */
 
+/* `address`: a text of Python's own str, or NULL. */
 static bool worker_number(watch_object *self, PyObject *address, uint32_t *number) {
     roast_str name;
     if (address == NULL || !ext_quiet_text(address, &name))
@@ -117,22 +121,21 @@ static bool worker_number(watch_object *self, PyObject *address, uint32_t *numbe
         *number = (uint32_t)PyLong_AsUnsignedLong(known);
         return true;
     }
-    PyErr_Clear();
     if (roast_attempts_add_worker(self->attempts, name, number, NULL) != ROAST_OK)
         return false;
     PyObject *object = PyLong_FromUnsignedLong(*number);
     if (object == NULL || PyDict_SetItem(self->numbers, address, object) != 0)
-        PyErr_Clear(); /* looked up again the next time */
+        ext_count_fault("a worker could not be noted", NULL); /* looked up again the next time */
     Py_XDECREF(object);
     return true;
 }
 
-/* A key may also be a tuple: then its repr() is what people know it by. */
+/* A key may also be a tuple: then its repr() is what people know it by. NULL: it has no text. */
 static PyObject *key_text(PyObject *key) {
     PyObject *text = PyUnicode_Check(key) ? Py_NewRef(key) : PyObject_Str(key);
     if (text == NULL)
-        PyErr_Clear();
-    return text;
+        ext_pass_over("the key of a task could not be read");
+    return ext_quiet_exact(text);
 }
 
 /* `text` is that of the key. */
@@ -233,27 +236,20 @@ static void guess_end(watch_object *self, const open_try *try, PyObject *stimulu
     }
 }
 
-static void end_try(watch_object *self, PyObject *key, PyObject *finish, const task_message *from) {
+/* How a try that was taken out has ended; runs no other code. */
+static void note_end(watch_object *self, PyObject *key, const open_try *try, PyObject *finish,
+                     const task_message *from, const task_account *told, int64_t nbytes) {
     ext_state *state = state_of(self);
     char words[ROAST_MAX_ERROR_MESSAGE];
-    PyObject *key_str = key_text(key); /* first: it may run other code */
-    open_try none = {
-        .ready_us = ROAST_NO_TIME, .sent_us = ROAST_NO_TIME, .told = ext_account_none()};
-    open_try *found = find_try(self, key), *try = found != NULL ? found : &none;
-    PyObject *startstops = ext_message_field(from, state->str_startstops);
     PyObject *text = ext_message_field(from, state->str_exception_text);
-    task_account told =
-        startstops != NULL
-            ? ext_account_of(state, startstops, ext_message_field(from, state->str_thread))
-            : try->told;
-    roast_attempt attempt = from_try(self, try, &told, ext_message_field(from, state->str_worker));
+    PyObject *worker = ext_quiet_exact(Py_XNewRef(ext_message_field(from, state->str_worker)));
+    roast_attempt attempt = from_try(self, try, told, worker);
+    Py_XDECREF(worker);
+    bool accounted = ext_message_field(from, state->str_startstops) != NULL;
     if (ext_message_is(finish, state->str_memory)) {
         attempt.outcome = ROAST_OUTCOME_done;
-        int64_t nbytes;
-        if (ext_quiet_int(Py_XNewRef(ext_message_field(from, state->str_nbytes)), &nbytes) &&
-            nbytes >= 0)
-            attempt.nbytes = nbytes;
-    } else if (ext_message_is(finish, state->str_erred) && startstops != NULL) {
+        attempt.nbytes = nbytes;
+    } else if (ext_message_is(finish, state->str_erred) && accounted) {
         roast_str error;
         attempt.outcome = ROAST_OUTCOME_raised;
         if (ext_quiet_text(text, &error) && error.len > 0)
@@ -266,17 +262,34 @@ static void end_try(watch_object *self, PyObject *key, PyObject *finish, const t
     } else {
         guess_end(self, try, ext_message_field(from, state->str_stimulus_id), words, &attempt);
     }
-    append(self, key_str, &attempt);
-    Py_XDECREF(key_str);
-    if (found != NULL)
-        drop_try(self, key);
+    append(self, key, &attempt);
+}
+
+static void end_try(watch_object *self, PyObject *key, PyObject *finish, const task_message *from) {
+    ext_state *state = state_of(self);
+    PyObject *startstops = ext_message_field(from, state->str_startstops);
+    int64_t nbytes = -1;
+    open_try try = {
+        .ready_us = ROAST_NO_TIME, .sent_us = ROAST_NO_TIME, .told = ext_account_none()};
+    take_try(self, key, &try);
+    task_account told =
+        startstops != NULL
+            ? ext_account_of(state, startstops, ext_message_field(from, state->str_thread))
+            : try.told;
+    if (!ext_quiet_int(Py_XNewRef(ext_message_field(from, state->str_nbytes)), &nbytes) ||
+        nbytes < 0)
+        nbytes = -1;
+    if (self->attempts != NULL)
+        note_end(self, key, &try, finish, from, &told, nbytes);
+    release_try(&try);
 }
 
 /* ---- how a try begins ---- */
 
 static void set_text(PyObject **place, PyObject *value) {
-    if (value != NULL && PyUnicode_Check(value))
-        Py_XSETREF(*place, Py_NewRef(value));
+    PyObject *text = ext_quiet_exact(Py_XNewRef(value));
+    if (text != NULL)
+        Py_XSETREF(*place, text);
 }
 
 static open_try *need_try(watch_object *self, PyObject *key) {
@@ -289,7 +302,6 @@ static open_try *need_try(watch_object *self, PyObject *key) {
         return NULL;
     }
     try->own = PySet_Contains(self->own, key) == 1;
-    PyErr_Clear();
     return try;
 }
 
@@ -299,7 +311,8 @@ static void note_ready(watch_object *self, PyObject *key) {
         try->ready_us = now_us();
 }
 
-static void note_sent(watch_object *self, PyObject *key) {
+/* `whole` is the key itself. */
+static void note_sent(watch_object *self, PyObject *key, PyObject *whole) {
     ext_state *state = state_of(self);
     open_try *try = need_try(self, key);
     if (try == NULL)
@@ -307,10 +320,12 @@ static void note_sent(watch_object *self, PyObject *key) {
     try->sent_us = now_us();
     if (try->ready_us == ROAST_NO_TIME)
         try->ready_us = try->sent_us;
-    PyObject *task = ext_quiet_item(self->tasks, key);
+    bool own = try->own;
+    PyObject *tasks = Py_XNewRef(self->tasks);
+    PyObject *task = ext_quiet_item(tasks, whole);
     PyObject *worker = ext_quiet_attr(task, state->str_processing_on);
     PyObject *address = ext_quiet_attr(worker, state->str_address);
-    PyObject *prefix = try->own ? ext_quiet_attr(task, state->str_prefix) : NULL;
+    PyObject *prefix = own ? ext_quiet_attr(task, state->str_prefix) : NULL;
     PyObject *name = ext_quiet_attr(prefix, state->str_plain_name);
     /* What was asked may have run other code: look the place up again. */
     try = find_try(self, key);
@@ -323,6 +338,7 @@ static void note_sent(watch_object *self, PyObject *key) {
     Py_XDECREF(address);
     Py_XDECREF(worker);
     Py_XDECREF(task);
+    Py_XDECREF(tasks);
 }
 
 static PyObject *watch_transition(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
@@ -332,27 +348,35 @@ static PyObject *watch_transition(PyObject *op, PyObject *const *args, Py_ssize_
         PyErr_SetString(PyExc_TypeError, "transition(key, start, finish, **kwargs)");
         return NULL;
     }
-    PyObject *key = args[0], *start = args[1], *finish = args[2];
+    PyObject *start = args[1], *finish = args[2];
     if (self->attempts == NULL || start == finish)
         Py_RETURN_NONE;
     ext_state *state = state_of(self);
     task_message from = {args + nargs, names};
-    if (ext_message_is(start, state->str_processing) &&
-        !ext_message_is(finish, state->str_processing))
+    bool ends = ext_message_is(start, state->str_processing) &&
+                !ext_message_is(finish, state->str_processing);
+    bool sent = ext_message_is(finish, state->str_processing);
+    bool waits =
+        ext_message_is(finish, state->str_queued) || ext_message_is(finish, state->str_no_worker);
+    bool released = ext_message_is(finish, state->str_released);
+    bool forgotten = ext_message_is(finish, state->str_forgotten);
+    if (!ends && !sent && !waits && !released && !forgotten)
+        Py_RETURN_NONE;
+    PyObject *key = key_text(args[0]);
+    if (key != NULL && self->attempts != NULL && ends)
         end_try(self, key, finish, &from);
-    if (ext_message_is(finish, state->str_processing)) {
-        note_sent(self, key);
-    } else if (ext_message_is(finish, state->str_queued) ||
-               ext_message_is(finish, state->str_no_worker)) {
-        note_ready(self, key);
-    } else if (ext_message_is(finish, state->str_released)) {
-        drop_try(self, key); /* one that waited to be sent */
-    } else if (ext_message_is(finish, state->str_forgotten)) {
-        drop_try(self, key);
-        if (PySet_Discard(self->own, key) < 0)
-            PyErr_Clear();
+    if (key != NULL && self->attempts != NULL) {
+        if (sent)
+            note_sent(self, key, args[0]);
+        else if (waits)
+            note_ready(self, key);
+        else if (released || forgotten)
+            drop_try(self, key); /* one that waited to be sent */
+        if (forgotten && PySet_Discard(self->own, key) < 0)
+            ext_count_fault("a task could not be forgotten", NULL);
     }
-    Py_RETURN_NONE;
+    Py_XDECREF(key);
+    return ext_let_pass(Py_NewRef(Py_None));
 }
 
 /* ---- what else the scheduler tells ---- */
@@ -362,29 +386,31 @@ static PyObject *watch_expect(PyObject *op, PyObject *keys) {
     PyObject *iterator = PyObject_GetIter(keys), *key;
     if (iterator == NULL)
         return NULL;
-    while ((key = PyIter_Next(iterator)) != NULL) {
-        int failed = self->attempts != NULL ? PySet_Add(self->own, key) : 0;
+    int failed = 0;
+    while (failed == 0 && (key = PyIter_Next(iterator)) != NULL) {
+        PyObject *text = key_text(key);
+        if (text != NULL && self->attempts != NULL)
+            failed = PySet_Add(self->own, text);
+        Py_XDECREF(text);
         Py_DECREF(key);
-        if (failed != 0)
-            break;
     }
     Py_DECREF(iterator);
-    if (PyErr_Occurred())
-        return NULL;
-    Py_RETURN_NONE;
+    return ext_let_pass(PyErr_Occurred() ? NULL : Py_NewRef(Py_None));
 }
 
 static PyObject *watch_moved(PyObject *op, PyObject *args) {
     watch_object *self = (watch_object *)op;
-    PyObject *key, *worker;
-    if (!PyArg_ParseTuple(args, "OO:moved", &key, &worker))
+    PyObject *whole, *worker;
+    if (!PyArg_ParseTuple(args, "OO:moved", &whole, &worker))
         return NULL;
-    open_try *try = find_try(self, key);
+    PyObject *key = key_text(whole);
+    open_try *try = key != NULL ? find_try(self, key) : NULL;
     if (try != NULL) {
         try->sent_us = now_us();
         set_text(&try->worker, worker);
     }
-    Py_RETURN_NONE;
+    Py_XDECREF(key);
+    return ext_let_pass(Py_NewRef(Py_None));
 }
 
 static PyObject *watch_raised(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
@@ -392,8 +418,9 @@ static PyObject *watch_raised(PyObject *op, PyObject *const *args, Py_ssize_t na
     watch_object *self = (watch_object *)op;
     ext_state *state = state_of(self);
     task_message from = {args + nargs, names};
-    PyObject *key = ext_message_field(&from, state->str_key),
+    PyObject *whole = ext_message_field(&from, state->str_key),
              *worker = ext_message_field(&from, state->str_worker);
+    PyObject *key = whole != NULL ? key_text(whole) : NULL;
     open_try *try = key != NULL && self->attempts != NULL ? find_try(self, key) : NULL;
     self->hears = true;
     /* One from a worker that has lost the task to another says nothing about this try. */
@@ -408,7 +435,8 @@ static PyObject *watch_raised(PyObject *op, PyObject *const *args, Py_ssize_t na
             set_text(&try->error, ext_message_field(&from, state->str_exception_text));
         }
     }
-    Py_RETURN_NONE;
+    Py_XDECREF(key);
+    return ext_let_pass(Py_NewRef(Py_None));
 }
 
 static bool lose_results(watch_object *self, PyObject *keys, uint32_t *count) {
@@ -420,7 +448,7 @@ static bool lose_results(watch_object *self, PyObject *keys, uint32_t *count) {
     while ((key = PyIter_Next(iterator)) != NULL) {
         PyObject *text = key_text(key);
         roast_str str;
-        if (ext_quiet_text(text, &str) &&
+        if (self->attempts != NULL && ext_quiet_text(text, &str) &&
             roast_attempts_lose_result(self->attempts, str, &err) != ROAST_OK)
             ext_count_fault("a lost result could not be noted", &err);
         ++*count;
@@ -442,26 +470,33 @@ static PyObject *watch_left(PyObject *op, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UpIOU:left", keywords, &worker, &expected,
                                      &running, &lost, &stimulus))
         return NULL;
-    if (self->attempts == NULL)
-        Py_RETURN_NONE;
-    if (!worker_number(self, worker, &departure.worker))
-        return PyErr_Format(PyExc_ValueError, "worker: %R cannot be noted", worker);
     departure.expected = expected;
     departure.running = running;
     if (!lose_results(self, lost, &departure.lost_results))
-        return NULL;
-    if (roast_attempts_add_departure(self->attempts, &departure, &err) != ROAST_OK)
-        return ext_raise(&err);
-    Py_XSETREF(self->left_by, Py_NewRef(stimulus));
-    Py_XSETREF(self->left_worker, Py_NewRef(worker));
-    Py_RETURN_NONE;
+        return ext_let_pass(NULL);
+    PyObject *address = ext_quiet_exact(Py_NewRef(worker)), *result = Py_NewRef(Py_None);
+    if (self->attempts == NULL) {
+        Py_XDECREF(address); /* it ended before, or while the results were asked for */
+    } else if (!worker_number(self, address, &departure.worker)) {
+        PyErr_Format(PyExc_ValueError, "worker: %R cannot be noted", worker);
+        Py_XDECREF(address);
+        Py_CLEAR(result);
+    } else if (roast_attempts_add_departure(self->attempts, &departure, &err) != ROAST_OK) {
+        ext_raise(&err);
+        Py_XDECREF(address);
+        Py_CLEAR(result);
+    } else {
+        Py_XSETREF(self->left_worker, address);
+        Py_XSETREF(self->left_by, Py_NewRef(stimulus));
+    }
+    return ext_let_pass(result);
 }
 
 /* ---- life ---- */
 
 static void forget(watch_object *self) {
     for (uint32_t i = 0; i < self->count; i++)
-        release_try(&self->tries[i]);
+        release_try(&self->tries[i]); /* texts: this runs no other code */
     self->count = self->first_free = 0;
     Py_CLEAR(self->tasks);
     Py_CLEAR(self->left_by);
@@ -471,8 +506,10 @@ static void forget(watch_object *self) {
 /* Tries that have not ended came to nothing, as far as this run can tell. */
 static void end_open(watch_object *self) {
     PyObject *keys = PyDict_Keys(self->open);
+    if (keys == NULL)
+        ext_count_fault("tasks that have not ended could not be noted", NULL);
     for (Py_ssize_t i = 0; keys != NULL && i < PyList_GET_SIZE(keys); i++) {
-        PyObject *key = PyList_GET_ITEM(keys, i), *text = key_text(key);
+        PyObject *key = PyList_GET_ITEM(keys, i);
         const open_try *try = find_try(self, key);
         if (try != NULL && try->own && try->sent_us != ROAST_NO_TIME) {
             task_account told = ext_account_none();
@@ -480,12 +517,10 @@ static void end_open(watch_object *self) {
             attempt.outcome = ROAST_OUTCOME_lost;
             attempt.error_type = roast_str_of("called off");
             attempt.error_message = roast_str_of("it had not ended when the run had");
-            append(self, text, &attempt);
+            append(self, key, &attempt);
         }
-        Py_XDECREF(text);
     }
     Py_XDECREF(keys);
-    PyErr_Clear();
 }
 
 static PyObject *watch_finish(PyObject *op, PyObject *unused) {

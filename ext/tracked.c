@@ -9,6 +9,8 @@
 #include "events.h"
 #include "open_chunk.h"
 #include "outbox.h"
+#include "pairs.h"
+#include "quiet.h"
 #include "values.h"
 
 #include <stddef.h>
@@ -33,8 +35,8 @@ static roast_section *sections_of(const open_chunk *open) {
         const open_section *from = &open->sections[i];
         Py_ssize_t len = 0;
         const char *name = PyUnicode_AsUTF8AndSize(from->name, &len);
-        if (name == NULL) { /* lone surrogates: a name that no encoding has */
-            PyErr_Clear();
+        if (name == NULL) {
+            PyErr_Clear(); /* lone surrogates, which no encoding has; a str runs no other code */
             name = "?";
             len = 1;
         }
@@ -68,40 +70,44 @@ static bool section_sum(const open_chunk *open, roast_section_kind kind, PyObjec
 /* What the user wrote into "timing", "memory" or "bytes" by hand. */
 static int part_customs(ext_state *state, const open_chunk *open, PyObject *part,
                         roast_section_kind kind, roast_custom_scope scope, ext_customs *out) {
+    ext_pairs pairs;
     if (!PyDict_Check(part))
         return ext_customs_add(state, out, ROAST_SCOPE_CHUNK, open_section_part(state, kind), part);
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(part, &at, &key, &value)) {
-        double sum, seen = PyNumber_Check(value) ? PyFloat_AsDouble(value) : 0;
-        PyErr_Clear();
+    int result = ext_pairs_open(&pairs, part, "the current chunk");
+    while (result == 0 && ext_pairs_next(&pairs)) {
+        double sum, seen = PyNumber_Check(pairs.value) ? PyFloat_AsDouble(pairs.value) : 0;
+        ext_pass_over("a value of the current chunk could not be read");
         /* Sums of many uses differ in the last digits with the order of adding. */
-        if (section_sum(open, kind, key, &sum) && seen - sum <= 1e-9 && sum - seen <= 1e-9)
+        if (section_sum(open, kind, pairs.key, &sum) && seen - sum <= 1e-9 && sum - seen <= 1e-9)
             continue;
-        if (ext_customs_add(state, out, scope, key, value) != 0)
-            return -1;
+        result = ext_customs_add(state, out, scope, pairs.key, pairs.value);
     }
-    return 0;
+    ext_pairs_close(&pairs);
+    return result;
+}
+
+static bool is_called(PyObject *key, PyObject *name) {
+    return PyUnicode_Check(key) && PyUnicode_Compare(key, name) == 0;
 }
 
 static int collect_customs(ext_state *state, const open_chunk *open, ext_customs *out) {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    while (open->mapping != NULL && PyDict_Next(open->mapping, &at, &key, &value)) {
-        int failed;
-        if (PyObject_RichCompareBool(key, state->str_timing, Py_EQ) == 1)
-            failed = part_customs(state, open, value, ROAST_SECTION_TIME, ROAST_SCOPE_TIMING, out);
-        else if (PyObject_RichCompareBool(key, state->str_memory, Py_EQ) == 1)
-            failed =
-                part_customs(state, open, value, ROAST_SECTION_MEMORY, ROAST_SCOPE_MEMORY, out);
-        else if (PyObject_RichCompareBool(key, state->str_bytes, Py_EQ) == 1)
-            failed = part_customs(state, open, value, ROAST_SECTION_BYTES, ROAST_SCOPE_BYTES, out);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, open->mapping, "the current chunk");
+    while (result == 0 && ext_pairs_next(&pairs)) {
+        if (is_called(pairs.key, state->str_timing))
+            result =
+                part_customs(state, open, pairs.value, ROAST_SECTION_TIME, ROAST_SCOPE_TIMING, out);
+        else if (is_called(pairs.key, state->str_memory))
+            result = part_customs(state, open, pairs.value, ROAST_SECTION_MEMORY,
+                                  ROAST_SCOPE_MEMORY, out);
+        else if (is_called(pairs.key, state->str_bytes))
+            result =
+                part_customs(state, open, pairs.value, ROAST_SECTION_BYTES, ROAST_SCOPE_BYTES, out);
         else
-            failed = ext_customs_add(state, out, ROAST_SCOPE_CHUNK, key, value);
-        if (failed)
-            return -1;
+            result = ext_customs_add(state, out, ROAST_SCOPE_CHUNK, pairs.key, pairs.value);
     }
-    return 0;
+    ext_pairs_close(&pairs);
+    return result;
 }
 
 /* Asked for once; `token` is another one in a forked child. Under the GIL. */
@@ -121,7 +127,6 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *
     roast_error err = {0};
     ext_customs customs = {0};
     PyObject *result = NULL;
-    roast_section *sections = sections_of(open);
     if (open->mapping != NULL && collect_customs(state, open, &customs) != 0)
         ext_count_fault("a value of the current chunk could not be kept", NULL);
     chunk->faults = (int64_t)ext_take_new_faults();
@@ -135,6 +140,7 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, roast_chunk *
         (roast_str){PyBytes_AS_STRING(state->host), (size_t)PyBytes_GET_SIZE(state->host)};
     chunk->customs = customs.items;
     chunk->n_customs = customs.count;
+    roast_section *sections = sections_of(open);
     chunk->sections = sections;
     chunk->n_sections = sections != NULL ? (uint32_t)open->n_sections : 0;
     if (sections != NULL && roast_chunklog_new(&log, &err) == ROAST_OK &&
@@ -200,7 +206,7 @@ static int put_onto_processor(ext_state *state, PyObject *processor, PyObject *l
         /* A processor that takes no attributes: the output has the record all the same. */
         if (result != 0 && (PyErr_ExceptionMatches(PyExc_AttributeError) ||
                             PyErr_ExceptionMatches(PyExc_TypeError))) {
-            PyErr_Clear();
+            PyErr_Clear(); /* one of these two */
             result = 0;
         }
     }
@@ -209,11 +215,14 @@ static int put_onto_processor(ext_state *state, PyObject *processor, PyObject *l
 }
 
 static void put_exception(PyObject *exception, ext_holder *holder, roast_chunk *chunk) {
-    chunk->error_type = roast_str_of(Py_TYPE(exception)->tp_name);
+    /* A copy: the class may get another name before the record is made. */
+    chunk->error_type = ext_hold_text(holder, PyUnicode_FromString(Py_TYPE(exception)->tp_name));
+    if (chunk->error_type.data == NULL)
+        chunk->error_type = roast_str_of("?");
     chunk->error_message = roast_str_of("");
     PyObject *text = PyObject_Str(exception);
     if (text == NULL)
-        PyErr_Clear(); /* an exception of the user's whose text cannot be had */
+        ext_pass_over("an exception has no text");
     roast_str message = ext_hold_text(holder, text);
     if (message.data != NULL)
         chunk->error_message = message;
@@ -224,6 +233,7 @@ static void put_exception(PyObject *exception, ext_holder *holder, roast_chunk *
 typedef struct call {
     ext_state *state;
     PyObject *processor, *events;
+    PyObject *current; /* what stands on the processor meanwhile, or NULL */
     open_chunk *open;
     roast_mono entered;
     roast_chunk chunk;
@@ -247,11 +257,23 @@ static void begin_call(call *c) {
     c->open = open_chunk_begin(c->processor);
     if (c->open == NULL)
         return;
-    ext_current_chunk_attach(c->state, c->processor);
+    c->current = ext_current_chunk_attach(c->state, c->processor);
     ext_events_before(c->state, c->events, entered, &c->holder, &c->chunk);
     open_chunk_start(c->open);
 }
 
+/* Takes everything off again, as if it had not begun. The exception that is set stays. */
+static void call_off(call *c) {
+    if (c->open == NULL)
+        return;
+    PyObject *exception = ext_take_exception();
+    open_chunk_end(c->open);
+    ext_current_chunk_detach(c->state, c->processor, c->current);
+    ext_holder_release(&c->holder);
+    ext_restore_exception(exception);
+}
+
+/* Whatever goes wrong in here, the result or the exception of process() stays as it is. */
 static void end_call(call *c, PyObject *result) {
     if (c->open == NULL)
         return;
@@ -264,7 +286,7 @@ static void end_call(call *c, PyObject *result) {
     put_measuring(c, told);
     PyObject *log = one_chunk_log(c->state, c->open, &c->chunk);
     open_chunk_end(c->open);
-    ext_current_chunk_detach(c->state, c->processor);
+    ext_current_chunk_detach(c->state, c->processor, c->current);
     if (log != NULL) {
         ext_outbox_put(c->state, c->processor, log, exception != NULL);
         if (put_onto_processor(c->state, c->processor, log) != 0)
@@ -290,30 +312,38 @@ static void bind_call(tracked_object *self, PyObject *const *args, Py_ssize_t na
         c->events = args[method ? 1 : 0];
 }
 
+/* Takes the reference. A flag whose truth cannot be had is not set. */
+static bool is_set(PyObject *flag) {
+    int truth = flag == Py_True;
+    if (flag != NULL && flag != Py_True && flag != Py_False && flag != Py_None)
+        truth = PyObject_IsTrue(flag);
+    if (truth < 0)
+        ext_pass_over("a flag could not be read");
+    Py_XDECREF(flag);
+    return truth > 0;
+}
+
 static PyObject *tracked_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
                                     PyObject *kwnames) {
     tracked_object *self = (tracked_object *)op;
     ext_state *state = self->state;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyObject *flag = NULL, *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
-    if (ext_optional_attr(processor, state->str_collect, &flag) < 0)
-        PyErr_Clear();
-    bool on = flag == Py_True;
-    if (flag != NULL && !on && flag != Py_False && flag != Py_None) {
-        int truth = PyObject_IsTrue(flag);
-        if (truth < 0)
-            PyErr_Clear();
-        on = truth > 0;
-    }
-    Py_XDECREF(flag);
-    if (!on)
-        return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    PyObject *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
+    bool on = is_set(ext_quiet_attr(processor, state->str_collect));
     call c = {.state = state};
-    bind_call(self, args, nargs, kwnames, &c);
-    begin_call(&c);
+    if (on) {
+        bind_call(self, args, nargs, kwnames, &c);
+        begin_call(&c);
+    }
+    if (ext_must_stop()) {
+        call_off(&c);
+        return ext_let_pass(NULL);
+    }
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    if (!on)
+        return result;
     end_call(&c, result);
-    return result;
+    return ext_let_pass(result);
 }
 
 /* ---- the object: behaves like the function that it wraps ---- */
@@ -373,6 +403,14 @@ static PyObject *tracked_repr(PyObject *op) {
     return PyUnicode_FromFormat("<track_metrics of %R>", ((tracked_object *)op)->function);
 }
 
+/* An entry of its __dict__, which other code may replace meanwhile: a new reference; NULL if there is none. */
+static PyObject *own_entry(const tracked_object *self, PyObject *name) {
+    PyObject *dict = Py_NewRef(self->dict);
+    PyObject *value = ext_quiet_item(dict, name);
+    Py_DECREF(dict);
+    return value;
+}
+
 /* What `qualname` leads to from a module, whose reference it takes; NULL, without an exception, if nothing. */
 static PyObject *walk_from(PyObject *object, PyObject *qualname) {
     PyObject *dot = PyUnicode_FromString(".");
@@ -381,12 +419,10 @@ static PyObject *walk_from(PyObject *object, PyObject *qualname) {
     if (parts == NULL)
         Py_CLEAR(object);
     for (Py_ssize_t i = 0; object != NULL && i < PyList_GET_SIZE(parts); i++) {
-        PyObject *next = NULL;
-        if (ext_optional_attr(object, PyList_GET_ITEM(parts, i), &next) < 0)
-            PyErr_Clear();
+        PyObject *next = ext_quiet_attr(object, PyList_GET_ITEM(parts, i));
         Py_SETREF(object, next);
     }
-    PyErr_Clear();
+    ext_pass_over("a name could not be looked up");
     Py_XDECREF(parts);
     return object;
 }
@@ -422,7 +458,7 @@ static PyObject *tracked_copy(PyObject *type, PyObject *args) {
         PyErr_Format(PyExc_AttributeError, "%U.%U is no function with @track_metrics", module_name,
                      qualname);
     Py_XDECREF(found);
-    return copy;
+    return ext_let_pass(copy);
 }
 
 /* What a collector has set on a function. NULL with an exception set. */
@@ -430,10 +466,10 @@ static PyObject *switches_of(const tracked_object *self) {
     PyObject *names[] = {self->state->str_collect, self->state->str_topic};
     PyObject *switches = PyDict_New();
     for (size_t i = 0; switches != NULL && i < sizeof names / sizeof *names; i++) {
-        PyObject *value = PyDict_GetItemWithError(self->dict, names[i]);
-        if (value != NULL ? PyDict_SetItem(switches, names[i], value) != 0
-                          : PyErr_Occurred() != NULL)
+        PyObject *value = own_entry(self, names[i]);
+        if (value != NULL && PyDict_SetItem(switches, names[i], value) != 0)
             Py_CLEAR(switches);
+        Py_XDECREF(value);
     }
     return switches;
 }
@@ -448,13 +484,6 @@ static PyObject *reduce_to_copy(tracked_object *self, PyObject *module, PyObject
     return Py_BuildValue("(N(OO)N)", make, module, qualname, switches);
 }
 
-static bool is_switched_on(const tracked_object *self) {
-    PyObject *flag = PyDict_GetItemWithError(self->dict, self->state->str_collect);
-    bool on = flag != NULL && PyObject_IsTrue(flag) == 1;
-    PyErr_Clear();
-    return on;
-}
-
 /* cloudpickle.register_pickle_by_value(module) was called for it. */
 static bool is_sent_by_value(PyObject *module_name) {
     PyObject *name = PyUnicode_FromString("cloudpickle");
@@ -464,11 +493,21 @@ static bool is_sent_by_value(PyObject *module_name) {
             ? PyObject_CallMethod(cloudpickle, "list_registry_pickle_by_value", NULL)
             : NULL;
     int found = registry != NULL ? PySequence_Contains(registry, module_name) : 0;
-    PyErr_Clear();
+    ext_pass_over("cloudpickle could not be asked");
     Py_XDECREF(name);
     Py_XDECREF(cloudpickle);
     Py_XDECREF(registry);
     return found == 1;
+}
+
+static PyObject *reduce_by_value(tracked_object *self) {
+    PyObject *dict = Py_NewRef(self->dict), *state = PyDict_Copy(dict);
+    Py_DECREF(dict);
+    if (state == NULL || PyDict_DelItem(state, self->state->str_wrapped) != 0) {
+        Py_XDECREF(state);
+        return NULL;
+    }
+    return Py_BuildValue("(O(O)N)", Py_TYPE(self), self->function, state);
 }
 
 /* Like a function: by name where another process can import it, by value otherwise. What __main__ holds
@@ -476,29 +515,29 @@ static bool is_sent_by_value(PyObject *module_name) {
 static PyObject *tracked_reduce(PyObject *op, PyObject *unused) {
     (void)unused;
     tracked_object *self = (tracked_object *)op;
-    PyObject *module = PyDict_GetItemWithError(self->dict, self->state->str_module);
-    PyObject *qualname = PyDict_GetItemWithError(self->dict, self->state->str_qualname);
+    PyObject *module = own_entry(self, self->state->str_module), *result = NULL;
+    PyObject *qualname = own_entry(self, self->state->str_qualname);
+    by_name found = NOT_THERE;
     if (module != NULL && qualname != NULL && PyUnicode_Check(module) &&
         PyUnicode_Check(qualname) && PyUnicode_Compare(module, self->state->str_main) != 0 &&
-        !is_sent_by_value(module)) {
-        by_name found = look_up(self, module, qualname);
-        if (found == ITSELF_THERE && !is_switched_on(self))
-            return Py_NewRef(qualname);
-        if (found != NOT_THERE)
-            return reduce_to_copy(self, module, qualname);
-    }
-    PyErr_Clear();
-    PyObject *state = PyDict_Copy(self->dict);
-    if (state == NULL || PyDict_DelItem(state, self->state->str_wrapped) != 0) {
-        Py_XDECREF(state);
-        return NULL;
-    }
-    return Py_BuildValue("(O(O)N)", Py_TYPE(op), self->function, state);
+        !is_sent_by_value(module))
+        found = look_up(self, module, qualname);
+    if (found == ITSELF_THERE && !is_set(own_entry(self, self->state->str_collect)))
+        result = Py_NewRef(qualname);
+    else if (found != NOT_THERE)
+        result = reduce_to_copy(self, module, qualname);
+    else
+        result = reduce_by_value(self);
+    Py_XDECREF(module);
+    Py_XDECREF(qualname);
+    return ext_let_pass(result);
 }
 
 static PyObject *tracked_setstate(PyObject *op, PyObject *state) {
-    tracked_object *self = (tracked_object *)op;
-    if (PyDict_Check(state) && PyDict_Update(self->dict, state) != 0)
+    PyObject *dict = Py_NewRef(((tracked_object *)op)->dict);
+    int result = PyDict_Check(state) ? PyDict_Update(dict, state) : 0;
+    Py_DECREF(dict);
+    if (result != 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -1,6 +1,8 @@
 #include "tracking_data.h"
 
+#include "convert_run.h"
 #include "errors.h"
+#include "pairs.h"
 #include "values.h"
 #include "when.h"
 
@@ -157,33 +159,47 @@ int ext_sample_number(PyObject *value, const char *what, PyObject *of, double *o
     return -1;
 }
 
-/* The value of a point in JSON form: under its own name, or the one thing beside the time. */
-static PyObject *point_value(PyObject *point, const char *value_key) {
-    PyObject *value = PyDict_GetItemString(point, value_key), *key, *other;
-    Py_ssize_t at = 0;
-    while (value == NULL && PyDict_GET_SIZE(point) == 2 && PyDict_Next(point, &at, &key, &other))
-        if (!PyUnicode_Check(key) || PyUnicode_CompareWithASCIIString(key, "timestamp") != 0)
-            value = other;
-    return Py_XNewRef(value);
+static bool is_called(PyObject *key, const char *name) {
+    return PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, name) == 0;
+}
+
+/* A point in JSON form: the value stands under its own name, or is the one thing beside the time. */
+static int split_dict(PyObject *point, const char *value_key, PyObject **when, PyObject **value) {
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, point, value_key);
+    while (ext_pairs_next(&pairs)) {
+        if (is_called(pairs.key, "timestamp"))
+            Py_XSETREF(*when, Py_NewRef(pairs.value));
+        else if (is_called(pairs.key, value_key) || pairs.count == 2)
+            Py_XSETREF(*value, Py_NewRef(pairs.value));
+    }
+    ext_pairs_close(&pairs);
+    return result;
 }
 
 /* (when, value), or {"timestamp": when, value_key: value}: two new references. */
 static int split_point(PyObject *point, const char *key, const char *value_key, PyObject **when,
                        PyObject **value) {
     *when = *value = NULL;
+    int result = 0;
     if (PyDict_Check(point)) {
-        *when = Py_XNewRef(PyDict_GetItemString(point, "timestamp"));
-        *value = point_value(point, value_key);
-    } else if ((PyTuple_Check(point) || PyList_Check(point)) && PySequence_Size(point) == 2) {
-        *when = PySequence_GetItem(point, 0);
-        *value = PySequence_GetItem(point, 1);
+        result = split_dict(point, value_key, when, value);
+    } else if (PyTuple_Check(point) || PyList_Check(point)) {
+        PyObject *pair = PySequence_Tuple(point);
+        result = pair != NULL ? 0 : -1;
+        if (pair != NULL && PyTuple_GET_SIZE(pair) == 2) {
+            *when = Py_NewRef(PyTuple_GET_ITEM(pair, 0));
+            *value = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
+        }
+        Py_XDECREF(pair);
     }
     if (*when != NULL && *value != NULL)
         return 0;
     Py_CLEAR(*when);
     Py_CLEAR(*value);
-    PyErr_Format(PyExc_ValueError, "%s: %R is neither (time, value) nor {'timestamp', '%s'}", key,
-                 point, value_key);
+    if (result == 0)
+        PyErr_Format(PyExc_ValueError, "%s: %R is neither (time, value) nor {'timestamp', '%s'}",
+                     key, point, value_key);
     return -1;
 }
 
@@ -197,20 +213,19 @@ static PyObject *list_of(PyObject *points, const char *key) {
     return list;
 }
 
-/* List of pairs, of any mapping. */
-static PyObject *items_of(PyObject *mapping, const char *key) {
-    PyObject *items = PyDict_Check(mapping) || PyObject_HasAttrString(mapping, "items")
-                          ? PyMapping_Items(mapping)
-                          : NULL;
-    if (items == NULL && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%s: a dict is expected, not %s", key,
-                     Py_TYPE(mapping)->tp_name);
-    return items;
+static int parse_count_dict(roast_points *into, PyObject *counts) {
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, counts, counts_key);
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = keep_count(into, pairs.key, pairs.value);
+    ext_pairs_close(&pairs);
+    return result;
 }
 
 static int parse_counts(roast_points *into, PyObject *counts) {
-    bool listed = PyList_Check(counts) || PyTuple_Check(counts);
-    PyObject *points = listed ? list_of(counts, counts_key) : items_of(counts, counts_key);
+    if (!PyList_Check(counts) && !PyTuple_Check(counts))
+        return parse_count_dict(into, counts);
+    PyObject *points = list_of(counts, counts_key);
     int result = points != NULL ? 0 : -1;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(points); i++) {
         PyObject *when, *number;
@@ -268,37 +283,22 @@ static int parse_worker(roast_points *into, PyObject *name, PyObject *points,
 }
 
 static int parse_column(roast_points *into, PyObject *workers, roast_series_column column) {
-    PyObject *items = items_of(workers, roast_series_column_at(column)->key);
-    int result = items != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
-        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
-            result =
-                parse_worker(into, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), column);
-    }
-    Py_XDECREF(items);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, workers, roast_series_column_at(column)->key);
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = parse_worker(into, pairs.key, pairs.value, column);
+    ext_pairs_close(&pairs);
     return result;
-}
-
-/* *out: the entry, None counted as missing; a new reference or NULL. 0 or -1. */
-static int part_of(PyObject *tracking, const char *key, PyObject **out) {
-    *out = PyMapping_GetItemString(tracking, key);
-    if (*out == NULL && !PyErr_ExceptionMatches(PyExc_KeyError))
-        return -1;
-    PyErr_Clear();
-    if (*out == Py_None)
-        Py_CLEAR(*out);
-    return 0;
 }
 
 static int parse_tracking(roast_points *into, PyObject *tracking) {
     PyObject *part;
-    if (part_of(tracking, counts_key, &part) != 0)
+    if (ext_entry(tracking, counts_key, &part) != 0)
         return -1;
     int result = part != NULL ? parse_counts(into, part) : 0;
     Py_XDECREF(part);
     for (int column = 0; result == 0 && column < ROAST_COLUMNS; column++) {
-        if (part_of(tracking, roast_series_column_at(column)->key, &part) != 0)
+        if (ext_entry(tracking, roast_series_column_at(column)->key, &part) != 0)
             return -1;
         if (part != NULL)
             result = parse_column(into, part, column);
@@ -311,11 +311,8 @@ int ext_tracking_series(PyObject *tracking, roast_series **series, roast_series 
     roast_points *into;
     roast_error err;
     *series = *counts = NULL;
-    if (!PyDict_Check(tracking) && !PyObject_HasAttrString(tracking, "keys")) {
-        PyErr_Format(PyExc_TypeError, "tracking_data: a dict is expected, not %s",
-                     Py_TYPE(tracking)->tp_name);
+    if (ext_check_mapping(tracking, "tracking_data") != 0)
         return -1;
-    }
     if (raised(roast_points_new(&into, &err), &err) != 0)
         return -1;
     int result = parse_tracking(into, tracking);

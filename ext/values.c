@@ -25,7 +25,7 @@ PyObject *ext_utf8(PyObject *text, roast_str *out) {
     const char *data = PyUnicode_AsUTF8AndSize(text, &len);
     PyObject *held = data != NULL ? Py_NewRef(text) : NULL;
     if (data == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
-        PyErr_Clear();
+        PyErr_Clear(); /* this one */
         held = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
         if (held != NULL) {
             data = PyBytes_AS_STRING(held);
@@ -148,7 +148,7 @@ static int put_value(ext_state *state, ext_customs *customs, PyObject *value, ro
         out->kind = ROAST_CUSTOM_TEXT;
         return hold_text(customs, Py_NewRef(value), &out->text);
     }
-    PyErr_Clear();
+    PyErr_Clear(); /* the UnicodeEncodeError, if any */
     return put_object(state, customs, value, out);
 }
 
@@ -169,10 +169,8 @@ static int leave_out(ext_customs *customs, roast_custom *out) {
         Py_TYPE(exception) == (PyTypeObject *)PyExc_ValueError
             ? PyUnicode_FromFormat("%.200S", exception)
             : PyUnicode_FromFormat("%.100s: %.200S", Py_TYPE(exception)->tp_name, exception);
-    if (reason == NULL) { /* an exception whose text cannot be had */
-        PyErr_Clear();
+    if (reason == NULL && ext_drop_exception() == 0) /* an exception whose text cannot be had */
         reason = PyUnicode_FromString(Py_TYPE(exception)->tp_name);
-    }
     Py_DECREF(exception);
     if (out->key.data == NULL)
         out->key = roast_str_of("?");

@@ -5,6 +5,7 @@
 #include "worker_series.h"
 
 #include "errors.h"
+#include "pairs.h"
 #include "tracking_data.h"
 #include "values.h"
 #include "when.h"
@@ -14,9 +15,10 @@
 
 typedef struct series_object {
     PyObject_HEAD
-    roast_series *series;
-    PyObject *numbers;  /* {address: number of the worker}: a look-up by a hash that is known */
-    worker_memo *memos; /* who was where in the list at the last tick */
+    ext_shared *shared;
+    roast_series *series; /* the part that is shared */
+    PyObject *numbers;    /* {address: number of the worker}: a look-up by a hash that is known */
+    worker_memo *memos;   /* who was where in the list at the last tick */
     Py_ssize_t memo_count;
     bool busy;     /* a tick is being taken; reading a worker may run Python code */
     bool distrust; /* see worker_reader */
@@ -30,24 +32,71 @@ const roast_series *ext_series_view(ext_state *state, PyObject *object) {
     return Py_TYPE(object) == state->type_worker_series ? ((series_object *)object)->series : NULL;
 }
 
+ext_shared *ext_series_hold(ext_state *state, PyObject *object) {
+    return Py_TYPE(object) == state->type_worker_series
+               ? ext_shared_hold(((series_object *)object)->shared)
+               : NULL;
+}
+
 /* ---- life ---- */
 
-/* Takes the series over; it is freed on failure. */
-static PyObject *wrap(PyTypeObject *type, roast_series *series) {
+static void free_series(void *series) {
+    roast_series_free(series);
+}
+
+ext_shared *ext_series_share(roast_series *series) {
+    return ext_shared_new(series, free_series);
+}
+
+static PyObject *object_of(PyTypeObject *type, ext_shared *shared) {
     series_object *self = (series_object *)type->tp_alloc(type, 0);
-    if (self == NULL) {
-        roast_series_free(series);
+    if (self == NULL)
         return NULL;
-    }
-    self->series = series;
+    self->shared = ext_shared_hold(shared);
+    self->series = shared->part;
     self->numbers = PyDict_New();
     if (self->numbers == NULL)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
 
+PyObject *ext_series_of(ext_state *state, ext_shared *shared) {
+    return object_of(state->type_worker_series, shared);
+}
+
+/* Takes the series over; it is freed on failure. */
+static PyObject *wrap(PyTypeObject *type, roast_series *series) {
+    ext_shared *shared = ext_series_share(series);
+    PyObject *self = shared != NULL ? object_of(type, shared) : NULL;
+    ext_shared_let_go(shared);
+    return self;
+}
+
 PyObject *ext_series_new(ext_state *state, roast_series *series) {
     return wrap(state->type_worker_series, series);
+}
+
+/* To be called right before a change: a Run may look at the series. 0 or -1 with an exception set. */
+static int make_own(series_object *self) {
+    roast_series *copy = NULL;
+    roast_error err;
+    if (self->shared->refs == 1)
+        return 0;
+    roast_status status = roast_series_new(&copy, &err);
+    if (status == ROAST_OK) /* into an empty one the workers go in order: they keep their numbers */
+        status = roast_series_extend(copy, self->series, 0, 0, &err);
+    if (status != ROAST_OK) {
+        roast_series_free(copy);
+        ext_raise(&err);
+        return -1;
+    }
+    ext_shared *shared = ext_series_share(copy);
+    if (shared == NULL)
+        return -1;
+    ext_shared_let_go(self->shared);
+    self->shared = shared;
+    self->series = copy;
+    return 0;
 }
 
 static PyObject *series_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -71,7 +120,7 @@ static void series_dealloc(PyObject *op) {
     series_object *self = (series_object *)op;
     PyTypeObject *type = Py_TYPE(op);
     drop_memos(self);
-    roast_series_free(self->series);
+    ext_shared_let_go(self->shared);
     Py_XDECREF(self->numbers);
     type->tp_free(op);
     Py_DECREF(type);
@@ -84,7 +133,7 @@ static int new_number(series_object *self, PyObject *address, uint32_t *number) 
     Py_ssize_t len;
     const char *name = PyUnicode_AsUTF8AndSize(address, &len);
     roast_error err;
-    if (name == NULL)
+    if (name == NULL || make_own(self) != 0)
         return -1;
     if (roast_series_worker(self->series, (roast_str){name, (size_t)len}, number, &err) !=
         ROAST_OK) {
@@ -118,7 +167,7 @@ static int set_host(series_object *self, uint32_t worker, PyObject *host) {
     Py_ssize_t len;
     const char *text = PyUnicode_AsUTF8AndSize(host, &len);
     roast_error err;
-    if (text == NULL)
+    if (text == NULL || make_own(self) != 0)
         return -1;
     if (roast_series_set_host(self->series, worker, (roast_str){text, (size_t)len}, &err) ==
         ROAST_OK)
@@ -194,6 +243,8 @@ static int sample_worker(series_object *self, worker_reader *reader, PyObject *w
     if (number_of(self, reader, worker, memo, &number) != 0)
         return -1;
     worker_reader_row(reader, worker, memo, value);
+    if (make_own(self) != 0)
+        return -1;
     if (roast_series_append(self->series, number, value, &err) == ROAST_OK)
         return 0;
     ext_raise(&err);
@@ -223,7 +274,7 @@ static void sample_workers(series_object *self, PyObject *workers) {
 static int begin_tick(series_object *self, PyObject *when, Py_ssize_t workers) {
     roast_utc moment;
     roast_error err;
-    if (tick_moment(self, when, &moment) != 0)
+    if (tick_moment(self, when, &moment) != 0 || make_own(self) != 0)
         return -1;
     uint32_t count = workers < UINT32_MAX ? (uint32_t)workers : UINT32_MAX;
     if (roast_series_tick(self->series, moment, count, &err) == ROAST_OK)
@@ -269,7 +320,9 @@ static PyObject *series_tick(PyObject *op, PyObject *args, PyObject *kwargs) {
         return NULL;
     /* A list of our own: workers may come and go while they are read. */
     PyObject *list = PyDict_Check(workers) ? values_of(workers) : PySequence_List(workers);
-    if (list == NULL || begin_tick(self, when, PyList_GET_SIZE(list)) != 0) {
+    /* Making it, and reading the time, may have run other code. */
+    if (list == NULL || check_idle(self) != 0 ||
+        begin_tick(self, when, PyList_GET_SIZE(list)) != 0) {
         Py_XDECREF(list);
         return NULL;
     }
@@ -277,7 +330,7 @@ static PyObject *series_tick(PyObject *op, PyObject *args, PyObject *kwargs) {
     sample_workers(self, list);
     self->busy = false;
     Py_DECREF(list);
-    Py_RETURN_NONE;
+    return ext_let_pass(Py_NewRef(Py_None));
 }
 
 /* ---- rows that the caller has ---- */
@@ -316,25 +369,20 @@ static int parse_row(series_object *self, PyObject *address, PyObject *values, g
         return -1;
     for (int column = 0; column < ROAST_COLUMNS; column++)
         row->value[column] = NAN;
-    PyObject *items = PyDict_Items(values);
-    int result = items != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
-        result =
-            parse_value(self, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), address, row);
-    }
-    Py_XDECREF(items);
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, values, "values of a worker");
+    while (result == 0 && ext_pairs_next(&pairs))
+        result = parse_value(self, pairs.key, pairs.value, address, row);
+    ext_pairs_close(&pairs);
     return result;
 }
 
 /* All rows first: what is wrong with one of them leaves no half tick. */
-static int take_rows(series_object *self, PyObject *when, PyObject *items, given_row *rows) {
-    Py_ssize_t n = PyList_GET_SIZE(items);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *pair = PyList_GET_ITEM(items, i);
-        if (parse_row(self, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), &rows[i]) != 0)
+static int take_rows(series_object *self, PyObject *when, ext_pairs *pairs, given_row *rows) {
+    Py_ssize_t n = pairs->count;
+    for (Py_ssize_t i = 0; ext_pairs_next(pairs); i++)
+        if (parse_row(self, pairs->key, pairs->value, &rows[i]) != 0)
             return -1;
-    }
     if (check_idle(self) != 0 || begin_tick(self, when, n) != 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -353,15 +401,15 @@ static PyObject *series_tick_values(PyObject *op, PyObject *args, PyObject *kwar
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!:tick_values", keywords, &when, &PyDict_Type,
                                      &workers))
         return NULL;
-    PyObject *items = PyDict_Items(workers);
-    if (items == NULL)
+    ext_pairs pairs;
+    if (ext_pairs_open(&pairs, workers, "workers") != 0)
         return NULL;
-    size_t n = (size_t)PyList_GET_SIZE(items);
+    size_t n = (size_t)pairs.count;
     given_row *rows = n < SIZE_MAX / 2 / sizeof *rows ? roast_alloc((n + 1) * sizeof *rows) : NULL;
     int result =
-        rows != NULL ? take_rows((series_object *)op, when, items, rows) : (PyErr_NoMemory(), -1);
+        rows != NULL ? take_rows((series_object *)op, when, &pairs, rows) : (PyErr_NoMemory(), -1);
     roast_free(rows);
-    Py_DECREF(items);
+    ext_pairs_close(&pairs);
     if (result != 0)
         return NULL;
     Py_RETURN_NONE;
@@ -377,7 +425,7 @@ static PyObject *add_event(PyObject *op, PyObject *address, PyObject *when, int 
     bool fresh;
     roast_error err;
     if (number_of_worker(self, address, &worker, &fresh) != 0 ||
-        (when != Py_None && ext_when_parse(when, "when", &moment) != 0))
+        (when != Py_None && ext_when_parse(when, "when", &moment) != 0) || make_own(self) != 0)
         return NULL;
     if (roast_series_event(self->series, worker, kind, moment, threads, &err) != ROAST_OK)
         return ext_raise(&err);
@@ -421,9 +469,9 @@ static PyObject *event_dict(const roast_series *series, roast_worker_event event
                          ext_when_object(event.when), "threads", threads);
 }
 
-static PyObject *series_events(PyObject *op, void *unused) {
-    (void)unused;
-    const roast_series *series = ((series_object *)op)->series;
+/* These make Python objects while they read, which may run other code: what they read is held. */
+
+static PyObject *event_list(const roast_series *series) {
     PyObject *list = PyList_New(0);
     for (uint64_t i = 0; list != NULL && i < roast_series_event_count(series); i++) {
         PyObject *event = event_dict(series, roast_series_event_at(series, i));
@@ -434,11 +482,7 @@ static PyObject *series_events(PyObject *op, void *unused) {
     return list;
 }
 
-/* ---- looking ---- */
-
-static PyObject *series_workers(PyObject *op, void *unused) {
-    (void)unused;
-    const roast_series *series = ((series_object *)op)->series;
+static PyObject *worker_list(const roast_series *series) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < roast_series_worker_count(series); i++) {
         PyObject *name = ext_text(roast_series_worker_name(series, i));
@@ -449,9 +493,7 @@ static PyObject *series_workers(PyObject *op, void *unused) {
     return list;
 }
 
-static PyObject *series_hosts(PyObject *op, void *unused) {
-    (void)unused;
-    const roast_series *series = ((series_object *)op)->series;
+static PyObject *host_dict(const roast_series *series) {
     PyObject *hosts = PyDict_New();
     for (uint32_t i = 0; hosts != NULL && i < roast_series_worker_count(series); i++) {
         PyObject *name = ext_text(roast_series_worker_name(series, i));
@@ -463,6 +505,30 @@ static PyObject *series_hosts(PyObject *op, void *unused) {
     }
     return hosts;
 }
+
+static PyObject *held(PyObject *op, PyObject *(*read)(const roast_series *)) {
+    ext_shared *shared = ext_shared_hold(((series_object *)op)->shared);
+    PyObject *value = read(shared->part);
+    ext_shared_let_go(shared);
+    return value;
+}
+
+static PyObject *series_events(PyObject *op, void *unused) {
+    (void)unused;
+    return held(op, event_list);
+}
+
+static PyObject *series_workers(PyObject *op, void *unused) {
+    (void)unused;
+    return held(op, worker_list);
+}
+
+static PyObject *series_hosts(PyObject *op, void *unused) {
+    (void)unused;
+    return held(op, host_dict);
+}
+
+/* ---- looking ---- */
 
 static PyObject *series_nbytes(PyObject *op, void *unused) {
     (void)unused;
@@ -490,7 +556,7 @@ static PyObject *series_repr(PyObject *op) {
 
 static PyObject *series_as_tracking_data(PyObject *op, PyObject *unused) {
     (void)unused;
-    return ext_tracking_dict(((series_object *)op)->series);
+    return held(op, ext_tracking_dict);
 }
 
 static PyObject *series_from_tracking_data(PyObject *type, PyObject *tracking) {
@@ -555,12 +621,12 @@ static PyObject *series_extend(PyObject *op, PyObject *args, PyObject *kwargs) {
                                      &from_event))
         return NULL;
     const roast_series *piece = ext_series_view(state_of(op), object);
-    if (piece == NULL || piece == self->series) {
+    if (piece == NULL || object == op) {
         PyErr_Format(PyExc_TypeError, "extend: another WorkerSeries is expected, not %s",
                      piece == NULL ? Py_TYPE(object)->tp_name : "itself");
         return NULL;
     }
-    if (check_idle(self) != 0)
+    if (check_idle(self) != 0 || make_own(self) != 0)
         return NULL;
     if (roast_series_extend(self->series, piece, from_tick, from_event, &err) != ROAST_OK)
         return ext_raise(&err);

@@ -1,5 +1,7 @@
 #include "worker_slots.h"
 
+#include "errors.h"
+
 #include <structmember.h>
 
 /* The place of a slot in the objects of a class; 0 if the attribute is none. */
@@ -7,7 +9,7 @@ static Py_ssize_t slot_offset(PyTypeObject *type, PyObject *name) {
     PyObject *found = PyObject_GetAttr((PyObject *)type, name);
     Py_ssize_t offset = 0;
     if (found == NULL) {
-        PyErr_Clear();
+        ext_pass_over("an attribute could not be read");
         return 0;
     }
     if (Py_IS_TYPE(found, &PyMemberDescr_Type) && PyType_IsSubtype(type, PyDescr_TYPE(found))) {
@@ -20,12 +22,13 @@ static Py_ssize_t slot_offset(PyTypeObject *type, PyObject *name) {
 }
 
 void worker_slots_find(worker_slots *slots, const ext_state *state, PyObject *worker) {
-    PyTypeObject *type = Py_TYPE(worker);
+    PyTypeObject *type = Py_TYPE(worker), *before = slots->type;
     *slots = (worker_slots){.type = NULL};
+    Py_XDECREF(before);
     /* A class that answers for its attributes itself is asked. */
     if (type->tp_getattro != PyObject_GenericGetAttr)
         return;
-    slots->type = type;
+    slots->type = (PyTypeObject *)Py_NewRef(type);
 #define X(name) slots->offset[WORKER_SLOT_##name] = slot_offset(type, state->str_##name);
     WORKER_SLOTS(X)
 #undef X
@@ -64,8 +67,8 @@ static void prefetch_attributes(const worker_slots *slots, PyObject *worker, con
 /* Borrowed; NULL also where looking it up went wrong. */
 static PyObject *item_of(PyObject *dict, PyObject *key) {
     PyObject *item = dict != NULL ? PyDict_GetItemWithError(dict, key) : NULL;
-    if (item == NULL && PyErr_Occurred())
-        PyErr_Clear();
+    if (item == NULL)
+        ext_pass_over("an item could not be read");
     return item;
 }
 

@@ -32,11 +32,12 @@ typedef enum worker_slot {
 } worker_slot;
 
 typedef struct worker_slots {
-    PyTypeObject *type; /* borrowed: of an object that the user keeps alive; NULL: of none */
+    PyTypeObject *type; /* owned: a worker may get another class meanwhile; NULL: of none */
     Py_ssize_t offset[WORKER_SLOT_COUNT]; /* 0: an attribute of another kind */
 } worker_slots;
 
-/* Finds the slots in the class of `worker`. Never fails: what is no slot is read as an attribute. */
+/* Finds the slots in the class of `worker`; zeroed before the first time. Never fails: what is no slot is read as an
+ * attribute. */
 void worker_slots_find(worker_slots *slots, const ext_state *state, PyObject *worker);
 
 /* Whether the attribute can be had by worker_slot_get. */

@@ -6,17 +6,20 @@
 #include "worker_state.h"
 
 #include "errors.h"
+#include "pairs.h"
 
 #include <math.h>
 
 /* ---- small steps ---- */
 
+static const char not_read[] = "a value of a worker could not be read";
+
 /* Drops the exception; other than "not there", it counts. */
 static double no_number(void) {
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_LookupError))
-        PyErr_Clear();
+    if (PyErr_ExceptionMatches(PyExc_TypeError))
+        ext_count_fault(not_read, NULL); /* something is there */
     else
-        ext_count_fault("a value of a worker could not be read", NULL);
+        ext_pass_over(not_read);
     return NAN;
 }
 
@@ -170,7 +173,7 @@ static bool meet_scheduler(worker_reader *reader, PyObject *worker, PyObject *re
         if (reader->bandwidth > 0)
             reader->durations = PyDict_New();
     }
-    PyErr_Clear();
+    ext_pass_over(not_read);
     return reader->durations != NULL;
 }
 
@@ -191,21 +194,18 @@ static double prefix_duration(worker_reader *reader, PyObject *name) {
     if (duration != NULL && PyDict_SetItem(reader->durations, name, duration) == 0)
         seconds = PyFloat_AS_DOUBLE(duration);
     Py_XDECREF(duration);
-    PyErr_Clear();
+    ext_pass_over(not_read);
     return seconds;
 }
 
 static double sum_prefixes(worker_reader *reader, PyObject *counts) {
-    PyObject *name, *count;
-    Py_ssize_t at = 0;
+    ext_pairs pairs;
+    if (ext_pairs_open(&pairs, counts, "task_prefix_count") != 0)
+        return NAN;
     double sum = 0;
-    while (PyDict_Next(counts, &at, &name, &count)) {
-        /* Asking for a duration may run Python code, which may change the dict. */
-        double tasks = number_of(count);
-        Py_INCREF(name);
-        sum += prefix_duration(reader, name) * tasks;
-        Py_DECREF(name);
-    }
+    while (ext_pairs_next(&pairs))
+        sum += prefix_duration(reader, pairs.key) * number_of(pairs.value);
+    ext_pairs_close(&pairs);
     return sum;
 }
 
@@ -223,7 +223,7 @@ static double own_occupancy(worker_reader *reader, PyObject *worker) {
         Py_XDECREF(ref);
     }
     Py_XDECREF(counts);
-    PyErr_Clear();
+    ext_pass_over(not_read);
     return occupancy;
 }
 
@@ -334,14 +334,14 @@ PyObject *worker_reader_host(const worker_reader *reader, PyObject *worker) {
     PyObject *host = attribute(worker, reader->state->str_host_name);
     if (host != NULL && !PyUnicode_Check(host))
         Py_CLEAR(host);
-    PyErr_Clear();
+    ext_pass_over(not_read);
     if (host != NULL)
         return host;
     PyObject *address = attribute(worker, reader->state->str_address);
     if (address != NULL && PyUnicode_Check(address))
         host = host_in_address(address);
     Py_XDECREF(address);
-    PyErr_Clear();
+    ext_pass_over(not_read);
     return host;
 }
 
@@ -360,4 +360,5 @@ void worker_reader_release(worker_reader *reader) {
     Py_CLEAR(reader->scheduler);
     Py_CLEAR(reader->prefixes);
     Py_CLEAR(reader->durations);
+    Py_CLEAR(reader->slots.type);
 }

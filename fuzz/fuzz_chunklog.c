@@ -53,7 +53,7 @@ static uint64_t walk_tails(const roast_chunklog *log, const roast_chunk *chunk) 
 
 static uint64_t walk_files(const roast_chunklog *log) {
     roast_file_cursor cursor;
-    roast_file file;
+    roast_file file, named;
     roast_tail_cursor tail;
     roast_branch_size size;
     uint64_t sum = 0;
@@ -64,6 +64,9 @@ static uint64_t walk_files(const roast_chunklog *log) {
         while (roast_file_next_branch(&tail, &size))
             sum = add_text(sum, size.name) + (uint64_t)size.bytes * 3;
         fuzz_require(tail.index == file.n_branches, "all branches of a file come out");
+        fuzz_require(file.name.data == NULL ||
+                         roast_chunklog_find_file(log, file.name, &named) == ROAST_OK,
+                     "every file is found by its name");
     }
     return sum;
 }
@@ -78,7 +81,8 @@ static uint64_t walk(const roast_chunklog *log, uint64_t first) {
     while (roast_chunk_cursor_next(&cursor, &chunk)) {
         if (cursor.index <= first)
             continue;
-        sum = sum * 31 + chunk.have + chunk.token * 3 + chunk.run * 7 + chunk.seq * 5 + (uint64_t)chunk.pid;
+        sum = sum * 31 + chunk.have + chunk.token * 3 + chunk.run * 7 + chunk.seq * 5 +
+              (uint64_t)chunk.pid;
 #define X(name, packing, near) sum = sum * 31 + (uint64_t)chunk.name;
         ROAST_CHUNK_FIELDS(X)
 #undef X
@@ -132,6 +136,20 @@ static void merge_behind_others(const roast_chunklog *log) {
     roast_chunklog_free(into);
 }
 
+/* One by one, too. */
+static void merge_row_by_row(const roast_chunklog *log) {
+    enum { MOST = 64 };
+    roast_chunklog *into;
+    uint64_t count = roast_chunklog_count(log);
+    if (count > MOST || roast_chunklog_new(&into, NULL) != ROAST_OK)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        fuzz_require(roast_chunklog_merge_slice(into, log, (int64_t)i, 1, 1, NULL) == ROAST_OK,
+                     "a row goes in");
+    fuzz_require(walk(into, 0) == walk(log, 0), "rows that came one by one are the same");
+    roast_chunklog_free(into);
+}
+
 /* Of a worker whose clock is behind, and of one that is not there: forth and back it is the same. */
 static void shift_forth_and_back(const roast_chunklog *log) {
     roast_chunk chunk;
@@ -158,6 +176,7 @@ static bool decode(const uint8_t *data, size_t size) {
     }
     pack_again(log);
     merge_behind_others(log);
+    merge_row_by_row(log);
     shift_forth_and_back(log);
     roast_chunklog_free(log);
     return true;

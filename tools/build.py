@@ -23,6 +23,8 @@ CONFIGURATIONS: dict[str, tuple[str | None, list[str]]] = {
     "asan": (None, [*C_ONLY, "-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined"]),
     "asan-ext": (None, ["-Dpython=true", "-Dwerror=true", "-Dbuildtype=debugoptimized",
                         "-Db_sanitize=address,undefined", "-Db_lundef=false"]),
+    "tsan": (None, ["-Dpython=true", "-Dtests=true", "-Dbuildtype=debug",
+                    "-Db_sanitize=thread", "-Db_lundef=false"]),
     "getrusage": (None, [*C_ONLY, "-Dbuildtype=debugoptimized", "-Dproc=getrusage"]),
     "clang": ("clang", ["-Dpython=true", "-Dtests=true", "-Dwerror=true", "-Dbuildtype=debug"]),
     "fuzz": ("clang", [*C_ONLY, "-Dbuildtype=debugoptimized", "-Dfuzzing=true"]),

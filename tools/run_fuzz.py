@@ -1,7 +1,8 @@
-"""Runs each fuzz target for some time: `run_fuzz.py SECONDS`. Needs clang and its libFuzzer.
+"""Runs each fuzz target for some time: `run_fuzz.py SECONDS`; or `run_fuzz.py --case CASE`, see fuzz_reentrant.py.
 
-A target starts from its corpus in the repository and keeps what it finds in build/fuzz-corpus; an input
-that breaks it lands in build/fuzz-found.
+First the extension, which needs no more than the compiler of the other builds; then the decoders, which need
+clang and its libFuzzer. A decoder's target starts from its corpus in the repository and keeps what it finds in
+build/fuzz-corpus; an input that breaks it lands in build/fuzz-found.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fuzz_reentrant
 from build import BUILD, ROOT, BuildFailed, build
 
 
@@ -31,24 +33,32 @@ def run_target(target: Path, seconds: int) -> bool:
     return result.returncode == 0
 
 
+def run_decoders(seconds: int) -> list[str]:
+    """Names of those that broke."""
+    targets = build_targets()
+    if not targets:
+        raise BuildFailed("there is no fuzz/fuzz_*.c")
+    broken = [target.name for target in targets if not run_target(target, seconds)]
+    print(f"{len(targets) - len(broken)} targets held, {len(broken)} broke {' '.join(broken)}".rstrip())
+    return broken
+
+
 def main(arguments: list[str]) -> int:
+    if len(arguments) == 2 and arguments[0] == "--case":
+        return fuzz_reentrant.run_alone(arguments[1])
     if len(arguments) != 1 or not arguments[0].isdigit():
-        print("usage: run_fuzz.py SECONDS", file=sys.stderr)
+        print("usage: run_fuzz.py SECONDS | --case CASE", file=sys.stderr)
         return 2
-    if shutil.which("clang") is None:
-        print("fuzz: clang is missing: apt-get install clang libclang-rt-dev", file=sys.stderr)
-        return 1
+    seconds = int(arguments[0])
     try:
-        found = build_targets()
+        held = fuzz_reentrant.fuzz(seconds)
+        if shutil.which("clang") is None:
+            print("fuzz: clang is missing: apt-get install clang libclang-rt-dev", file=sys.stderr)
+            return 1
+        return 0 if not run_decoders(seconds) and held else 1
     except BuildFailed as failure:
         print(f"fuzz: this failed: {failure}", file=sys.stderr)
         return 1
-    if not found:
-        print("fuzz: there is no fuzz/fuzz_*.c", file=sys.stderr)
-        return 1
-    broken = [target.name for target in found if not run_target(target, int(arguments[0]))]
-    print(f"{len(found) - len(broken)} targets held, {len(broken)} broke {' '.join(broken)}".rstrip())
-    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -17,15 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import fuzz_reentrant
 from build import BUILD, ROOT, BuildFailed, build
 from counts import Counts, count_junit, count_tap
-
-SANITIZERS = {
-    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:"
-                    "allocator_may_return_null=1",
-    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-}
-
+from watched import SANITIZERS, build_extension, watched_package
 
 # Tests of one file stay together: they share what they have set up.
 BESIDE = ("-n", str(max(2, min(4, os.cpu_count() or 2))), "--dist", "loadfile")
@@ -57,12 +52,20 @@ def run_c_test(test: dict[str, Any], environment: dict[str, str]) -> tuple[str, 
     return test["name"], count_tap(output, code), time.monotonic() - start, output
 
 
-def run_c(configuration: str, environment: dict[str, str], prefixes: tuple[str, ...] = ("",)) -> Counts:
-    """The C tests of one configuration whose names begin with one of the prefixes."""
-    directory = build(configuration)
+def list_c_tests(directory: Path) -> list[dict[str, Any]]:
     listing = subprocess.run(["meson", "introspect", "--tests", directory], cwd=ROOT, check=True,
                              stdout=subprocess.PIPE, text=True)
-    tests = [test for test in json.loads(listing.stdout) if test["name"].startswith(prefixes)]
+    tests: list[dict[str, Any]] = json.loads(listing.stdout)
+    return tests
+
+
+def run_c(configuration: str, environment: dict[str, str], prefixes: tuple[str, ...] = ("",)) -> Counts:
+    """The C tests of one configuration whose names begin with one of the prefixes."""
+    tests = list_c_tests(build(configuration))
+    return run_c_tests([test for test in tests if test["name"].startswith(prefixes)], environment)
+
+
+def run_c_tests(tests: list[dict[str, Any]], environment: dict[str, str]) -> Counts:
     total = Counts()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, counts, seconds, output in pool.map(lambda t: run_c_test(t, environment), tests):
@@ -106,31 +109,21 @@ NOT_FOR_SANITIZERS = ("wheel", "leaks", "docs", "typing", "stub", "plots", "repo
 
 
 def run_extension_asan() -> Counts:
-    """The Python tests with an extension that is watched by the sanitizers.
+    """The Python tests with an extension that is watched by the sanitizers, and the corpus of its fuzzer.
 
     Left out: the wheel, which holds another extension, the counts of the interpreter's blocks, which it
     does not keep with malloc, and what only reads or draws: pages, types, plots, the report.
     """
-    directory = build("asan-ext")
-    package = directory / "package"
-    shutil.rmtree(package, ignore_errors=True)
-    shutil.copytree(ROOT / "python", package)
-    for extension in (directory / "ext").glob("_core*.so"):
-        shutil.copy(extension, package / "roastcoffea")
-    libraries = [
-        subprocess.run(["cc", f"-print-file-name={name}"], check=True, stdout=subprocess.PIPE,
-                       text=True).stdout.strip()
-        for name in ("libasan.so", "libubsan.so")
-    ]
-    reports = directory / "reports"
+    watched = watched_package("asan-ext")
+    reports = BUILD / "asan-ext" / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     counts = run_pytest(
         "tests/python", *(f"--ignore=tests/python/test_{name}.py" for name in NOT_FOR_SANITIZERS),
         *BESIDE, report="python-asan",
         environment={
-            "LD_PRELOAD": " ".join(libraries), "PYTHONPATH": str(package), "PYTHONMALLOC": "malloc",
-            **SANITIZERS, "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:log_path={reports}/asan",
+            **watched, **SANITIZERS,
+            "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:log_path={reports}/asan",
             "LSAN_OPTIONS": f"exitcode=0:log_path={reports}/leaks",
         })
     for report in sorted(reports.iterdir()):
@@ -138,7 +131,37 @@ def run_extension_asan() -> Counts:
             if is_our_leak(finding) or "ERROR: AddressSanitizer" in finding:
                 say(finding)
                 counts.failed += 1
-    return counts
+    return counts + fuzz_reentrant.replay()
+
+
+# C tests that start threads, or test code that does, and which of their tests do.
+THREADED = {
+    "columns": "*threads*",
+    "limits": "*",
+    "proc": "*",
+    "sampler": "*",
+    "store": "test_many_rows",
+    "store_damage": "*large_run*",
+    "truth": "*",
+}
+
+
+def run_tsan() -> Counts:
+    """What has threads, watched by the thread sanitizer: C tests, and the extension in Python's threads.
+
+    The interpreter is not watched: its locks are seen, its memory is not. So nothing has to be suppressed.
+    """
+    forgotten = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "c").glob("test_*.c")
+                 if "pthread_create(&" in path.read_text()} - set(THREADED)
+    if forgotten:
+        say(f"not in THREADED of run_tests.py: {', '.join(sorted(forgotten))}")
+        return Counts(failed=1)
+    directory = build_extension("tsan", "tests/c/burn", *(f"tests/c/test_{name}" for name in THREADED))
+    total = Counts()
+    for test in list_c_tests(directory):
+        if test["name"] in THREADED:
+            total += run_c_tests([test], {"ROAST_TEST_FILTER": THREADED[test["name"]]})
+    return total + run_tap(["tests/tsan/threads.py"], watched_package("tsan"))
 
 
 def run_e2e() -> Counts:
@@ -167,6 +190,7 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "lint": ("lint", run_lint),
     "c": ("C tests", lambda: run_c("plain", {})),
     "asan": ("C tests, ASan + UBSan + leaks", lambda: run_c("asan", SANITIZERS)),
+    "tsan": ("threads, TSan", run_tsan),
     "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
     "cli": ("CLI tests", run_cli),
     "python": ("Python tests", lambda: run_pytest("tests/python", *BESIDE)),

@@ -200,8 +200,9 @@ typedef struct roast_merge_result {
  * already there is left out. On failure `into` is as it was before. result may be NULL. */
 roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
                                   roast_merge_result *result, roast_error *err);
-/* Adds `count` rows, from `start` on with a step (not 0), in that order, as a slice of a list does.
- * ROAST_EINVAL where one of them is not there. */
+/* Adds `count` rows, from `start` on with a step (not 0), in that order, as a slice of a list does, and of the files
+ * the last word on those that the rows name. ROAST_EINVAL where one of the rows is not there. One thread at a time
+ * for one `from`. */
 roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
                                         int64_t start, uint64_t count, int64_t step,
                                         roast_error *err);
@@ -297,6 +298,9 @@ typedef struct roast_file_cursor {
 } roast_file_cursor;
 void roast_file_cursor_init(roast_file_cursor *cursor, const roast_chunklog *log);
 bool roast_file_cursor_next(roast_file_cursor *cursor, roast_file *out);
+/* The last word on a file: the newest one of this name. ROAST_ENOTFOUND, ROAST_ENOMEM. The log remembers where its
+ * files are, so that a look-up takes the same time in a log of any size. One thread at a time. */
+roast_status roast_chunklog_find_file(const roast_chunklog *log, roast_str name, roast_file *out);
 void roast_file_branches(const roast_chunklog *log, const roast_file *file,
                          roast_tail_cursor *cursor);
 bool roast_file_next_branch(roast_tail_cursor *cursor, roast_branch_size *out);

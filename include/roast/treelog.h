@@ -52,5 +52,9 @@ typedef int (*roast_treelog_choice)(void *context, const roast_process_life *lif
 roast_status roast_treelog_series(const roast_treelog *log, roast_treelog_choice choose,
                                   void *context, roast_str host, roast_series **out,
                                   roast_error *err);
+/* The same for the looks, joins and leaves that it has not told of before, so that each call takes the time of what
+ * is new. After a failure all of it is new still. */
+roast_status roast_treelog_news(roast_treelog *log, roast_treelog_choice choose, void *context,
+                                roast_str host, roast_series **out, roast_error *err);
 
 #endif

@@ -6,7 +6,7 @@ import copy
 from collections.abc import MutableMapping
 from typing import Any
 
-from coffea.processor import CheckpointerABC
+from coffea.processor import CheckpointerABC  # type: ignore[import-untyped]
 
 from roastcoffea.guard import hook
 
@@ -17,7 +17,7 @@ _METRICS = "metrics"
 _SUMS = ("entries", "bytesread", "processtime")
 
 
-class CleanCheckpoints(CheckpointerABC):
+class CleanCheckpoints(CheckpointerABC):  # type: ignore[misc]
     """A user's checkpointer. What it saves has no records of ours, and Coffea's metrics only if the user wants them;
     what it loads is counted. It runs in the worker, where this package is known to be."""
 

@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["argument", "find", "replace", "with_arguments"]
 
 
-def find(closure: Any, target: Callable[..., Any]) -> functools.partial[Any] | None:
+def find(closure: Any, target: Callable[..., Any] | None) -> functools.partial[Any] | None:
     """The partial of `target` in a closure, or in the arguments of one."""
     if not isinstance(closure, functools.partial):
         return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
@@ -70,12 +72,15 @@ class MetricsCollector(Results):
         The processor; may be left out, as it is taken from the Runner's call.
     output_dir
         A folder: the measurement is saved there when the context ends, however it ends, and can be
-        read there while the run goes on. `measurement_path` tells its name.
+        read there while the run goes on. `measurement_path` tells its name. What is told after the end
+        is saved with the next look at the results or at `measurement_path`, or when the program ends.
     measurement_name, overwrite, config
         As of :meth:`save_measurement`, for the measurement in `output_dir`.
     live
         Whether one line in the terminal says how far the run is. It gives way to Coffea's own bar.
     """
+
+    _stale = False  # something was told since the results were computed
 
     def __init__(
         self,
@@ -97,7 +102,8 @@ class MetricsCollector(Results):
         self.measurement_name = measurement_name
         self.overwrite = overwrite
         self.config = config
-        self.measurement_path: Path | None = None
+        self._measurement_path: Path | None = None
+        self._told_in = 0  # the process in which something was told after the end
         if output_dir is not None and measurement_name is not None:
             measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
         self.metrics_backend = make_backend(client, backend)
@@ -112,11 +118,13 @@ class MetricsCollector(Results):
 
     def _reset(self) -> None:
         """Nothing is measured yet."""
+        self._save_late()
+        self._stale = False
         self.processor_instance = self._users_processor
         self.t_start: float | None = None
         self.t_end: float | None = None
-        self.metrics: dict[str, Any] | None = None
-        self.coffea_report: dict[str, Any] | None = None
+        self._metrics: dict[str, Any] | None = None
+        self._coffea_report: dict[str, Any] | None = None
         self.reports: list[dict[str, Any]] = []
         self.calls: list[dict[str, Any]] = []
         self.custom_metrics: Mapping[str, Any] | None = None
@@ -124,14 +132,16 @@ class MetricsCollector(Results):
         self.span_info: Any = None
         self.span_metrics: dict[Any, Any] | None = None
         self.section_metrics: list[Mapping[str, Any]] = []
-        self.run: Run | None = None
+        self._run: Run | None = None
         self.replayed_chunks = 0
         self.notes: list[str] = []
         self._noted: set[str] = set()
         self._collected = ChunkLog()
         self._replayed = ChunkLog()
-        self._recorded: list[Mapping[str, Any]] = []
-        self._given: list[Mapping[str, Any]] | None = None
+        self._fresh: tuple[Any, ChunkLog] | None = None
+        self._recorded = ChunkLog()
+        self._given: ChunkLog | None = None
+        self._shown: tuple[ChunkLog, ChunkLog] | None = None
         self._report_given = False
         self._identity: RunIdentity | None = None
         self._clock_offsets: dict[str, float] = {}
@@ -287,8 +297,8 @@ class MetricsCollector(Results):
         """A folder that cannot be written to is told now, not after hours."""
         if self.output_dir is None:
             return
-        self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta(), self._now),
+        self._measurement_path, self._live = at_free_name(
+            lambda path, replace: LiveWriter(path, replace, self._news.reader(), self._meta, self._now),
             self.output_dir, self.measurement_name, self.overwrite,
         )
         after.callback(self._abandon_measurement)
@@ -359,8 +369,6 @@ class MetricsCollector(Results):
             self._mark(call.processor)
             self.calls.append(describe(call))
         self._look_for_us(call)
-        if self._live is not None:
-            self._live.meta = self._meta()
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.give_way()
 
@@ -437,7 +445,7 @@ class MetricsCollector(Results):
         """The report that ``Runner`` returned; it replaces what was taken from the call."""
         given = dict(report)
         Run(report=given, custom_metrics=custom_metrics)  # says at once what is wrong with it
-        self.coffea_report = given
+        self._coffea_report = given
         self.custom_metrics = custom_metrics
         self._report_given = True
         self._refresh()
@@ -448,11 +456,9 @@ class MetricsCollector(Results):
         Records of the decorator are added to what was collected instead, each once: on a cluster the
         user's own processor has seen none of them.
         """
-        chunks = chunk_metrics if isinstance(chunk_metrics, list) else list(chunk_metrics)
-        if isinstance(chunks, ChunkLog):
-            self._take(chunks)
-        elif chunks:
-            ChunkLog(chunks)  # says at once what is wrong with them
+        if isinstance(chunk_metrics, ChunkLog):
+            self._take(chunk_metrics)
+        elif chunks := ChunkLog(chunk_metrics):
             self._given = chunks
         self._refresh()
 
@@ -466,8 +472,10 @@ class MetricsCollector(Results):
 
     def record_chunk_metrics(self, chunk: Mapping[str, Any]) -> None:
         """Adds a chunk that was measured elsewhere."""
-        ChunkLog([chunk])  # says at once what is wrong with it
-        self._recorded.append(chunk)
+        one = ChunkLog([chunk])
+        self._recorded.extend(one)
+        if self._shown is not None:
+            self._shown[1].extend(one)
         self._refresh()
 
     def record_section_metrics(self, section: Mapping[str, Any]) -> None:
@@ -485,36 +493,89 @@ class MetricsCollector(Results):
     # ---- what comes out ----
 
     @property
+    def metrics(self) -> dict[str, Any] | None:
+        """Every metric under every name; None until the context has ended."""
+        self._compute_again()
+        return self._metrics
+
+    @property
+    def run(self) -> Run | None:
+        """What the engine knows of the run; None until the context has ended."""
+        self._compute_again()
+        return self._run
+
+    @property
+    def coffea_report(self) -> dict[str, Any] | None:
+        """Coffea's report: the one that was given, or the sum over all calls of a Runner."""
+        self._compute_again()
+        return self._coffea_report
+
+    @property
+    def measurement_path(self) -> Path | None:
+        """Where the measurement in `output_dir` is, with all that was told so far."""
+        self._compute_again()
+        return self._measurement_path
+
+    @property
     def chunk_metrics(self) -> list[Any]:
-        """The chunks of this run."""
-        if self._given is not None:
-            return [*self._given, *self._recorded]
-        chunks = self._fresh_chunks()
-        return [*chunks, *self._recorded] if self._recorded else chunks
+        """The chunks of this run: one and the same list as long as none comes in, then a longer one."""
+        chunks = self._given if self._given is not None else self._fresh_chunks()
+        if not self._recorded:
+            return chunks
+        if self._shown is None or self._shown[0] is not chunks:
+            self._shown = chunks, chunks.copy()
+            self._shown[1].extend(self._recorded)
+        return self._shown[1]
 
     def _fresh_chunks(self) -> ChunkLog:
         """Without those that a checkpoint replayed, and all on the clock of the run."""
         if self._identity is None:
             return self._collected
-        fresh, self._replayed = split_replayed(self._collected, self._identity.topics)
+        state = len(self._collected), frozenset(self._identity.topics), self._clock_offsets
+        if self._fresh is None or self._fresh[0] != state:
+            fresh, self._replayed = split_replayed(self._collected, self._identity.topics)
+            self._fresh = state, shift_clocks(fresh, self._clock_offsets) if self._clock_offsets else fresh
         self.replayed_chunks = len(self._replayed) + self._replayed_in_calls
-        return shift_clocks(fresh, self._clock_offsets) if self._clock_offsets else fresh
+        return self._fresh[1]
 
     def _report(self) -> dict[str, Any] | None:
         if self._report_given:
-            return self.coffea_report
+            return self._coffea_report
         if not self.reports:
             return None
         return sum_reports(self.reports)
 
     def _refresh(self) -> None:
-        """What is told after the end counts as well."""
-        if self.t_end is None or self.metrics is None:
+        """What is told after the end counts as well: the next look at the results computes them again."""
+        if self.t_end is None or self._metrics is None:
             return
-        self._aggregate()
-        if self.measurement_path is not None:
-            folder, name = self.measurement_path.parent, self.measurement_path.name
-            self._try_to_save(lambda: self.save_measurement(folder, name))
+        self._stale = True
+        self._told_in = os.getpid()
+        _stale.add(self)
+
+    def _compute_again(self) -> None:
+        """Where something was told after the end; the measurement in `output_dir` is saved again, too."""
+        if not self._stale:
+            return
+        self._stale = False
+        try:
+            self._aggregate()
+        except BaseException:
+            self._stale = True
+            raise
+        _stale.discard(self)
+        if (path := self._measurement_path) is not None:
+            self._try_to_save(lambda: self.save_measurement(path.parent, path.name))
+
+    def _save_late(self) -> None:
+        """Saves what was told after the end and nobody has looked at since. A forked process leaves that to its
+        parent."""
+        if self._stale and self._measurement_path is not None and self._told_in == os.getpid():
+            with suppress(Exception):
+                self._compute_again()
+
+    def __del__(self) -> None:
+        self._save_late()
 
     def _aggregate(self) -> None:
         """Computes all metrics; where that fails, without the parts of the run that may be the reason."""
@@ -530,7 +591,7 @@ class MetricsCollector(Results):
 
     def _compute(self, left_out: tuple[str, ...]) -> None:
         chunks = [] if "chunks" in left_out else self.chunk_metrics
-        self.coffea_report = report = self._report()
+        self._coffea_report = report = self._report()
         if report is not None and self._replayed:
             report = sum_reports([report], self._replayed)
         if self.replayed_chunks:
@@ -561,14 +622,14 @@ class MetricsCollector(Results):
             replayed=self.replayed_chunks,
             **{name: part for name, part in parts.items() if name not in left_out},
         )
-        self.metrics = self.aggregator.metrics_of(
+        self._metrics = self.aggregator.metrics_of(
             run,
             None if "series" in left_out else tracking,
             None if "spans" in left_out else self.span_metrics,
             chunks,
             [] if "section_metrics" in left_out else self.section_metrics,
         )
-        self.run = run
+        self._run = run
         self._note_failed_items()
 
     def _note_missing_records(self, chunks: list[Any]) -> None:
@@ -611,8 +672,7 @@ class MetricsCollector(Results):
         suspects, self._suspects = self._suspects, []
         if self.run is None or not items:
             return
-        in_tasks = (tasks.item(key) for key in self.run.failed_tasks())
-        suspects += [_piece_of(item) for item in in_tasks if item is not None]
+        suspects += map(_piece_of, tasks.items(self.run.failed_tasks()))
         failed = set(self.run.failed_pieces(suspects))
         by_piece = {_piece_of(item): item for item in reversed(items)}
         self._failed_items = [
@@ -636,6 +696,16 @@ class MetricsCollector(Results):
                 "was not called; what was measured without one is in .metrics"
             )
         return self.metrics
+
+
+# Those that nobody has looked at since something was told.
+_stale: weakref.WeakSet[MetricsCollector] = weakref.WeakSet()
+
+
+@atexit.register
+def _save_all_late() -> None:
+    for collector in list(_stale):
+        collector._save_late()
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:

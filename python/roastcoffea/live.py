@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from roastcoffea import _core
-from roastcoffea._core import ChunkLog, Run
+from roastcoffea._core import ChunkLog, Run, WorkerSeries
 from roastcoffea.export.measurements import Beside
 from roastcoffea.progress import News
 
@@ -25,18 +25,20 @@ class LiveWriter:
         path: Path,
         overwrite: bool,
         source: News,
-        meta: dict[str, str],
+        meta: Callable[[], dict[str, str]],
         clock: Callable[[], float] = _core.now,
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
         self.failure: str | None = None
-        self.meta = meta
+        self._meta = meta
         self._source = source
         self._interval = interval
         self._clock = clock
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
         self._start = clock()
+        # What was fetched and is not written yet: it waits there when a look fails.
+        self._chunks, self._series = ChunkLog(), WorkerSeries()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
 
@@ -68,10 +70,15 @@ class LiveWriter:
                 self.failure = f"{type(error).__name__}: {error}"
 
     def append(self) -> None:
-        logs, series = self._source.news()
-        chunks = ChunkLog()
+        logs, piece = self._source.news()
         for data in logs:
-            chunks.merge_unique(ChunkLog.from_bytes(data))
+            try:
+                self._chunks.merge_unique(ChunkLog.from_bytes(data))
+            except ValueError as error:  # a damaged one, which costs the others nothing
+                self.failure = f"{type(error).__name__}: {error}"
+        if piece is not None:
+            self._series.extend(piece)
         self._measurement.append(
-            Run(t_start=self._start, t_end=self._clock(), chunks=chunks, series=series, meta=self.meta)
+            Run(t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta())
         )
+        self._chunks, self._series = ChunkLog(), WorkerSeries()

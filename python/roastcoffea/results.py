@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from roastcoffea._core import Run
 from roastcoffea.export.measurements import SavedMeasurement, read_measurement
@@ -16,8 +16,13 @@ __all__ = ["Results", "SavedRun", "open_run"]
 class Results:
     """The ways to look at a run; a derived class has ``metrics`` and ``run``."""
 
-    metrics: dict[str, Any] | None
-    run: Run | None
+    if TYPE_CHECKING:  # properties or attributes
+
+        @property
+        def metrics(self) -> dict[str, Any] | None: ...
+
+        @property
+        def run(self) -> Run | None: ...
 
     def _ready_metrics(self) -> dict[str, Any]:
         if self.metrics is None:

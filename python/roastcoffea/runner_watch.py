@@ -12,7 +12,7 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from concurrent.futures import Future
 from contextvars import ContextVar, Token
 from importlib import import_module
@@ -111,15 +111,20 @@ class Tasks:
         self._hashed += other._hashed
         self._by_key.update(other._by_key)
 
-    def item(self, key: str) -> Any:
-        """None where the key is not known."""
+    def items(self, keys: Iterable[str]) -> list[Any]:
+        """The pieces of these tasks, as far as they are known."""
+        wanted: dict[str, set[bytes]] = {}  # by what is in front of the hash
+        found: list[Any] = []
+        for key in keys:
+            stem = key.rpartition("-")[0]
+            wanted.setdefault(stem, set()).add(_digest(key, stem))
+            if key in self._by_key:
+                found.append(self._by_key[key])
         for stem, digests, items in self._hashed:
-            at = digests.find(wanted) if (wanted := _digest(key, stem)) else -1
-            while at % _DIGEST_BYTES and at >= 0:
-                at = digests.find(wanted, at + 1)
-            if at >= 0:
-                return items[at // _DIGEST_BYTES]
-        return self._by_key.get(key)
+            for at, item in enumerate(items) if stem in wanted else ():
+                if digests[at * _DIGEST_BYTES : (at + 1) * _DIGEST_BYTES] in wanted[stem]:
+                    found.append(item)
+        return found
 
 
 _DIGEST_BYTES = 16
@@ -332,7 +337,7 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
     checkpointer = argument(work, "checkpointer")
     if checkpointer is None:
         return with_arguments(work, savemetrics=True)
-    from coffea.processor import CheckpointerABC
+    from coffea.processor import CheckpointerABC  # type: ignore[import-untyped]
 
     at_hand = kind_of(call.runner.executor) != "elsewhere" or is_tracked(call.processor)
     if not at_hand or not isinstance(checkpointer, CheckpointerABC):

@@ -347,56 +347,74 @@ const uint8_t *roast_entry_check(const roast_chunklog *log, uint32_t id, const u
 
 /* ---- translating ---- */
 
-static uint8_t *move_numbers(uint8_t *to, const uint8_t **at, const uint8_t *end, uint64_t n) {
-    for (uint64_t i = 0; i < n; i++)
-        to = roast_put_varint(to, next_number(at, end));
-    return to;
+/* An entry on its way from one log to another, put together in the scratch buffer of the other. */
+typedef struct translation {
+    roast_chunklog *into;
+    const roast_chunklog *from;
+    uint32_t *map; /* as of roast_entry_translate */
+    uint32_t last; /* the reference in `into` of the last entry that was found there */
+    const uint8_t *at, *end;
+    uint8_t *to;
+} translation;
+
+/* What an entry refers to refers to nothing itself: it is added as it is. */
+static roast_status move_ref(translation *t) {
+    uint64_t ref = next_number(&t->at, t->end);
+    uint32_t moved = ref == 0 || t->map == NULL ? 0 : t->map[ref - 1];
+    if (ref != 0 && moved == 0) {
+        roast_str entry = roast_intern_get(&t->from->entries, (uint32_t)ref - 1);
+        ROAST_TRY(add_near(t->into, entry, t->last, &moved));
+        if (t->map != NULL)
+            t->map[ref - 1] = moved;
+        t->last = moved;
+    }
+    t->to = roast_put_varint(t->to, moved);
+    return ROAST_OK;
 }
 
-static uint8_t *move_ref(uint8_t *to, const uint8_t **at, const uint8_t *end, const uint32_t *map) {
-    uint64_t ref = next_number(at, end);
-    return roast_put_varint(to, ref == 0 ? 0 : map[ref - 1]);
+static void move_numbers(translation *t, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++)
+        t->to = roast_put_varint(t->to, next_number(&t->at, t->end));
 }
 
 /* Its references stand in front. */
-static uint8_t *move_context(uint8_t *to, const uint8_t *at, const uint8_t *end,
-                             const uint32_t *map) {
+static roast_status move_context(translation *t) {
     for (int i = 0; i < ROAST_CONTEXT_REFS; i++)
-        to = move_ref(to, &at, end, map);
-    size_t rest = (size_t)(end - at);
-    memcpy(to, at, rest);
-    return to + rest;
+        ROAST_TRY(move_ref(t));
+    size_t rest = (size_t)(t->end - t->at);
+    memcpy(t->to, t->at, rest);
+    t->to += rest;
+    return ROAST_OK;
 }
 
-static uint8_t *move_filemeta(uint8_t *to, const uint8_t *at, const uint8_t *end,
-                              const uint32_t *map) {
-    to = move_ref(to, &at, end, map);
-    to = move_numbers(to, &at, end, 3);
-    uint64_t n = next_number(&at, end);
-    to = roast_put_varint(to, n);
+static roast_status move_filemeta(translation *t) {
+    ROAST_TRY(move_ref(t));
+    move_numbers(t, 3);
+    uint64_t n = next_number(&t->at, t->end);
+    t->to = roast_put_varint(t->to, n);
     for (uint64_t i = 0; i < n; i++) {
-        to = move_ref(to, &at, end, map);
-        to = move_numbers(to, &at, end, 2);
+        ROAST_TRY(move_ref(t));
+        move_numbers(t, 2);
     }
-    return to;
+    return ROAST_OK;
 }
 
 roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
-                                   uint32_t *map) {
+                                   uint32_t *map, uint32_t *ref) {
     roast_str entry = roast_intern_get(&from->entries, id);
     roast_entry_kind kind = (roast_entry_kind)(uint8_t)entry.data[0];
-    uint32_t last = id > 0 ? map[id - 1] : 0;
+    uint32_t last = id > 0 && map != NULL ? map[id - 1] : 0;
     bool is_context = kind == ROAST_ENTRY_CONTEXT;
     if (!is_context && kind != ROAST_ENTRY_FILEMETA)
-        return add_near(into, entry, last, &map[id]);
+        return add_near(into, entry, last, ref);
     /* A reference can grow from one byte to five. */
     if (entry.len > SIZE_MAX / 8)
         return ROAST_ENOMEM;
-    uint8_t *to;
+    const uint8_t *at = (const uint8_t *)entry.data + 1;
+    translation t = {into, from, map, last, at, at + entry.len - 1, NULL};
     size_t room =
         is_context ? entry.len + ROAST_CONTEXT_REFS * ROAST_REF_MAX : entry.len * ROAST_REF_MAX;
-    ROAST_TRY(roast_entry_begin(into, room, &to));
-    const uint8_t *at = (const uint8_t *)entry.data + 1, *end = at + entry.len - 1;
-    to = is_context ? move_context(to, at, end, map) : move_filemeta(to, at, end, map);
-    return add_near(into, scratch_entry(into, kind, to), last, &map[id]);
+    ROAST_TRY(roast_entry_begin(into, room, &t.to));
+    ROAST_TRY(is_context ? move_context(&t) : move_filemeta(&t));
+    return add_near(into, scratch_entry(into, kind, t.to), last, ref);
 }

@@ -93,6 +93,90 @@ bool roast_file_cursor_next(roast_file_cursor *cursor, roast_file *out) {
     return false;
 }
 
+/* ---- by name ---- */
+
+static roast_str filemeta_name(const roast_chunklog *log, uint32_t ref) {
+    roast_str payload = roast_entry_payload(log, ref), name, uuid, treename;
+    const uint8_t *at = (const uint8_t *)payload.data;
+    uint64_t file = 0;
+    roast_get_varint(&at, at + payload.len, &file);
+    roast_entry_file_labels(log, (uint32_t)file, &name, &uuid, &treename);
+    return name;
+}
+
+/* The slot of a name, or the empty one where it belongs. */
+static uint32_t *slot_of(const roast_chunklog *log, roast_str name) {
+    const roast_file_index *index = &log->files;
+    uint32_t mask = index->slot_count - 1, at = (uint32_t)roast_hash(name.data, name.len) & mask;
+    while (index->slots[at] != 0 && !roast_str_equal(filemeta_name(log, index->slots[at]), name))
+        at = (at + 1) & mask;
+    return &index->slots[at];
+}
+
+/* A table that is at most half full with one name more. */
+static roast_status make_room(roast_chunklog *log) {
+    roast_file_index *index = &log->files;
+    if (index->slots != NULL && index->count < index->slot_count / 2)
+        return ROAST_OK;
+    roast_file_index old = *index;
+    uint32_t wanted = old.slot_count == 0 ? 16 : 2 * old.slot_count;
+    uint32_t *slots = roast_alloc_zero(wanted * sizeof *slots);
+    if (slots == NULL)
+        return ROAST_ENOMEM;
+    index->slots = slots;
+    index->slot_count = wanted;
+    for (uint32_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i] != 0)
+            *slot_of(log, filemeta_name(log, old.slots[i])) = old.slots[i];
+    roast_free(old.slots);
+    return ROAST_OK;
+}
+
+/* Takes in the entries that came since the last time. */
+static roast_status update_index(roast_chunklog *log) {
+    roast_file_index *index = &log->files;
+    for (; index->seen < log->entries.count; index->seen++) {
+        uint32_t ref = index->seen + 1;
+        if (roast_entry_kind_of(log, ref) != ROAST_ENTRY_FILEMETA)
+            continue;
+        roast_str name = filemeta_name(log, ref);
+        if (name.data == NULL)
+            continue;
+        ROAST_TRY(make_room(log));
+        uint32_t *slot = slot_of(log, name);
+        index->count += *slot == 0;
+        *slot = ref;
+    }
+    return ROAST_OK;
+}
+
+void roast_file_index_reset(roast_file_index *index) {
+    roast_free(index->slots);
+    *index = (roast_file_index){0};
+}
+
+roast_status roast_filemeta_find(const roast_chunklog *log, roast_str name, uint32_t *ref) {
+    *ref = 0;
+    if (name.data == NULL)
+        return ROAST_OK;
+    /* What the log remembers of itself does not change it. */
+    ROAST_TRY(update_index((roast_chunklog *)log));
+    if (log->files.slots != NULL)
+        *ref = *slot_of(log, name);
+    return ROAST_OK;
+}
+
+roast_status roast_chunklog_find_file(const roast_chunklog *log, roast_str name, roast_file *out) {
+    uint32_t ref;
+    ROAST_TRY(roast_filemeta_find(log, name, &ref));
+    if (ref == 0)
+        return ROAST_ENOTFOUND;
+    read_filemeta(log, ref, out);
+    return ROAST_OK;
+}
+
+/* ---- branches ---- */
+
 void roast_file_branches(const roast_chunklog *log, const roast_file *file,
                          roast_tail_cursor *cursor) {
     *cursor = (roast_tail_cursor){.log = log,

@@ -22,17 +22,17 @@ static bool view_row(const roast_chunklog *log, size_t offset, row_view *out) {
     return at < out->end;
 }
 
-/* Appends the row of `from` that `row` shows; `from` may be `into`. Gives where the next one
- * begins. */
+/* Appends the row of `from` that `row` shows, with its references in `into`; `from` may be `into`. Gives where the
+ * next one begins. */
 static roast_status copy_row(roast_chunklog *into, const roast_chunklog *from, const row_view *row,
-                             const uint32_t *map, size_t *next) {
+                             const uint32_t ref[ROAST_ROW_REFS], size_t *next) {
     size_t rest = (size_t)(row->rest - from->rows.data), rest_len = (size_t)(row->end - row->rest);
     *next = rest + rest_len;
     ROAST_TRY(
         roast_row_reserve(into, ROAST_VARINT_MAX + ROAST_ROW_REFS * ROAST_REF_MAX + rest_len));
     uint8_t refs[ROAST_ROW_REFS * ROAST_REF_MAX], *refs_end = refs;
     for (int i = 0; i < ROAST_ROW_REFS; i++)
-        refs_end = roast_put_varint(refs_end, row->ref[i] == 0 ? 0 : map[row->ref[i] - 1]);
+        refs_end = roast_put_varint(refs_end, ref[i]);
     size_t refs_len = (size_t)(refs_end - refs);
     uint8_t *start = into->rows.data + into->rows.len;
     uint8_t *to = roast_put_varint(start, refs_len + rest_len);
@@ -43,10 +43,10 @@ static roast_status copy_row(roast_chunklog *into, const roast_chunklog *from, c
     return ROAST_OK;
 }
 
-/* refs[number] of an entry is its reference in the other log. The log of one chunk has some five
- * entries, that of twenty chunks some thirty: those need no allocation. */
+/* refs[number] of an entry is its reference in the other log, or 0 as long as it is not there. The log of one chunk
+ * has some five entries, that of twenty chunks some thirty: those need no allocation. */
 typedef struct entry_map {
-    uint32_t *refs;
+    uint32_t *refs; /* NULL: nothing is remembered */
     uint32_t few[64];
 } entry_map;
 
@@ -55,21 +55,29 @@ static void reset_map(entry_map *map) {
         roast_free(map->refs);
 }
 
-/* Makes every entry of `from` known in `into`. To be reset also where it fails. */
-static roast_status init_map(entry_map *map, roast_chunklog *into, const roast_chunklog *from) {
-    uint32_t count = from->entries.count;
-    map->refs = map->few;
-    if (count > sizeof map->few / sizeof *map->few)
-        map->refs = roast_alloc(count * sizeof *map->refs);
-    if (map->refs == NULL)
-        return ROAST_ENOMEM;
-    for (uint32_t id = 0; id < count; id++) {
+/* A map of no entry. To be reset also where it fails. */
+static roast_status init_map(entry_map *map, const roast_chunklog *from) {
+    *map = (entry_map){.refs = map->few};
+    if (from->entries.count > sizeof map->few / sizeof *map->few)
+        map->refs = roast_alloc_zero(from->entries.count * sizeof *map->refs);
+    return map->refs != NULL ? ROAST_OK : ROAST_ENOMEM;
+}
+
+/* Makes every entry of `from` known in `into`. */
+static roast_status add_all(entry_map *map, roast_chunklog *into, const roast_chunklog *from) {
+    for (uint32_t id = 0; id < from->entries.count; id++) {
         if (into == from)
             map->refs[id] = id + 1;
-        else
-            ROAST_TRY(roast_entry_translate(into, from, id, map->refs));
+        else if (map->refs[id] == 0)
+            ROAST_TRY(roast_entry_translate(into, from, id, map->refs, &map->refs[id]));
     }
     return ROAST_OK;
+}
+
+/* Of a map of every entry. */
+static void mapped_refs(const uint32_t *map, const row_view *row, uint32_t ref[ROAST_ROW_REFS]) {
+    for (int i = 0; i < ROAST_ROW_REFS; i++)
+        ref[i] = row->ref[i] == 0 ? 0 : map[row->ref[i] - 1];
 }
 
 /* ---- identities ---- */
@@ -163,7 +171,9 @@ static roast_status merge_rows(roast_chunklog *into, const roast_chunklog *from,
             result->duplicates++;
             offset = (size_t)(row.end - from->rows.data);
         } else {
-            ROAST_TRY(copy_row(into, from, &row, map, &offset));
+            uint32_t ref[ROAST_ROW_REFS];
+            mapped_refs(map, &row, ref);
+            ROAST_TRY(copy_row(into, from, &row, ref, &offset));
             result->added++;
         }
     }
@@ -185,7 +195,9 @@ static roast_status merge(roast_chunklog *into, const roast_chunklog *from, bool
     uint64_t count = into->count;
     size_t len = into->rows.len;
     entry_map map;
-    roast_status status = init_map(&map, into, from);
+    roast_status status = init_map(&map, from);
+    if (status == ROAST_OK)
+        status = add_all(&map, into, from);
     if (status == ROAST_OK)
         status = merge_rows(into, from, unique, map.refs, result);
     reset_map(&map);
@@ -271,18 +283,74 @@ static bool slice_fits(uint64_t count, int64_t start, uint64_t n, int64_t step) 
     return n - 1 <= reach / stride;
 }
 
-static roast_status merge_slice(roast_chunklog *into, const roast_chunklog *from, uint64_t start,
-                                uint64_t n, uint64_t step, const uint32_t *map) {
+/* Rows on their way from one log to another, which take along what they refer to. */
+typedef struct slice {
+    roast_chunklog *into;
+    const roast_chunklog *from;
+    entry_map map;
+    uint32_t had[ROAST_ROW_REFS], ref[ROAST_ROW_REFS]; /* of the last row: in `from`, in `into` */
+} slice;
+
+static roast_status add_entry(slice *s, uint32_t had, uint32_t *ref) {
+    uint32_t *known = s->map.refs != NULL && had != 0 ? &s->map.refs[had - 1] : NULL;
+    *ref = known != NULL ? *known : 0;
+    if (had == 0 || *ref != 0)
+        return ROAST_OK;
+    ROAST_TRY(roast_entry_translate(s->into, s->from, had - 1, s->map.refs, ref));
+    if (known != NULL)
+        *known = *ref;
+    return ROAST_OK;
+}
+
+static roast_status add_filemeta_of(slice *s, uint32_t file) {
+    roast_str name, uuid, treename;
+    uint32_t had, ref;
+    if (file == 0)
+        return ROAST_OK;
+    roast_entry_file_labels(s->from, file, &name, &uuid, &treename);
+    ROAST_TRY(roast_filemeta_find(s->from, name, &had));
+    return add_entry(s, had, &ref);
+}
+
+static roast_status add_refs(slice *s, const row_view *row) {
+    for (int i = 0; i < ROAST_ROW_REFS; i++) {
+        if (row->ref[i] == s->had[i])
+            continue;
+        s->had[i] = row->ref[i];
+        if (s->into == s->from) {
+            s->ref[i] = row->ref[i];
+            continue;
+        }
+        ROAST_TRY(add_entry(s, row->ref[i], &s->ref[i]));
+        if (i == ROAST_REF_FILE)
+            ROAST_TRY(add_filemeta_of(s, row->ref[i]));
+    }
+    return ROAST_OK;
+}
+
+static roast_status merge_slice(slice *s, uint64_t start, uint64_t n, uint64_t step) {
     size_t offset = 0, next = 0;
     for (uint64_t i = 0; i < n; i++) {
         row_view row;
         /* A step back is the addition of its two's complement. */
-        offset = i > 0 && step == 1 ? next : roast_row_offset(from, start + i * step);
-        if (!view_row(from, offset, &row))
+        offset = i > 0 && step == 1 ? next : roast_row_offset(s->from, start + i * step);
+        if (!view_row(s->from, offset, &row))
             return ROAST_ECORRUPT;
-        ROAST_TRY(copy_row(into, from, &row, map, &next));
+        ROAST_TRY(add_refs(s, &row));
+        ROAST_TRY(copy_row(s->into, s->from, &row, s->ref, &next));
     }
     return ROAST_OK;
+}
+
+/* What the rows share is added once: all entries where the slice is the whole log, with all that is known of files.
+ * For a few rows it is less work to look up again what they share than to make a map of all entries. */
+static roast_status prepare(slice *s, uint64_t rows) {
+    enum { FEW_ROWS = 64 };
+    bool whole = rows == s->from->count;
+    if (!whole && rows < FEW_ROWS)
+        return ROAST_OK;
+    ROAST_TRY(init_map(&s->map, s->from));
+    return whole ? add_all(&s->map, s->into, s->from) : ROAST_OK;
 }
 
 roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
@@ -294,14 +362,13 @@ roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunkl
     uint32_t entries = into->entries.count;
     uint64_t had = into->count;
     size_t len = into->rows.len;
-    entry_map map;
-    map.refs = NULL;
+    slice s = {.into = into, .from = from};
     roast_status status = roast_chunklog_loosen(into);
     if (status == ROAST_OK)
-        status = init_map(&map, into, from);
+        status = prepare(&s, count);
     if (status == ROAST_OK)
-        status = merge_slice(into, from, (uint64_t)start, count, (uint64_t)step, map.refs);
-    reset_map(&map);
+        status = merge_slice(&s, (uint64_t)start, count, (uint64_t)step);
+    reset_map(&s.map);
     if (status == ROAST_OK)
         return ROAST_OK;
     roast_chunklog_rewind(into, had, len, entries);

@@ -35,6 +35,7 @@ void roast_chunklog_free(roast_chunklog *log) {
     free_arrays(log);
     roast_buffer_reset(&log->scratch);
     roast_free(log->identities);
+    roast_file_index_reset(&log->files);
     roast_free(log);
 }
 
@@ -120,11 +121,14 @@ size_t roast_chunklog_memory(const roast_chunklog *log) {
         arrays = roast_intern_memory(&log->entries) + log->rows.capacity +
                  log->marks_capacity * sizeof *log->marks;
     return log->own_size + arrays + log->scratch.capacity +
-           (size_t)log->identity_slots * sizeof *log->identities;
+           (size_t)log->identity_slots * sizeof *log->identities +
+           (size_t)log->files.slot_count * sizeof *log->files.slots;
 }
 
 void roast_chunklog_rewind(roast_chunklog *log, uint64_t count, size_t len, uint32_t entries) {
     roast_intern_truncate(&log->entries, entries);
+    if (log->files.seen > entries)
+        roast_file_index_reset(&log->files);
     log->count = count;
     log->rows.len = len;
 }

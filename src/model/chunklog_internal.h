@@ -38,7 +38,8 @@ typedef struct roast_context {
 typedef struct roast_origin {
     uint64_t token, run;
     int64_t pid;
-    int64_t behind_us; /* what the clock there is behind: added to the start of each chunk that is read */
+    int64_t
+        behind_us; /* what the clock there is behind: added to the start of each chunk that is read */
     roast_str host, worker;
 } roast_origin;
 
@@ -77,6 +78,13 @@ typedef struct roast_identity {
     uint64_t token, seq; /* token 0: an empty slot */
 } roast_identity;
 
+/* The newest FILEMETA of each name, of the first `seen` entries: a hash table, made and brought up to date when a
+ * file is asked for. */
+typedef struct roast_file_index {
+    uint32_t *slots; /* references; 0: an empty one */
+    uint32_t slot_count, count, seen;
+} roast_file_index;
+
 struct roast_chunklog {
     roast_intern entries;
     roast_buffer rows;
@@ -95,6 +103,7 @@ struct roast_chunklog {
     roast_identity *identities;
     uint64_t identity_slots, identity_count, identified;
     size_t identified_len;
+    roast_file_index files;
 };
 
 /* ---- texts ---- */
@@ -174,10 +183,11 @@ const uint8_t *roast_entry_check(const roast_chunklog *log, uint32_t id, const u
                                  const uint8_t *end);
 /* The text behind a valid reference to a string. */
 roast_str roast_entry_text(const roast_chunklog *log, uint32_t ref);
-/* Adds entry `id` of `from`: map[id] is its reference in `into`, as map[0] to map[id - 1] are those
- * of the entries before it. */
+/* Adds entry `id` of `from`, with the entries that it refers to; its reference in `into`. `map` holds the
+ * references in `into` of entries that were added before, by their numbers in `from`, and 0 for the others: those
+ * that the entry refers to are put there. It may be NULL. */
 roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t id,
-                                   uint32_t *map);
+                                   uint32_t *map, uint32_t *ref);
 /* The context, branches and layout behind valid, non-zero references. */
 roast_context roast_entry_context(const roast_chunklog *log, uint32_t ref);
 /* The same with its references and flags alone. */
@@ -191,6 +201,11 @@ roast_layout roast_entry_layout(const roast_chunklog *log, uint32_t ref);
 roast_origin roast_entry_get_origin(const roast_chunklog *log, uint32_t ref);
 void roast_entry_file_labels(const roast_chunklog *log, uint32_t ref, roast_str *name,
                              roast_str *uuid, roast_str *treename);
+
+/* ---- files (chunk_files.c) ---- */
+/* The newest FILEMETA of the name; 0 where there is none. ROAST_ENOMEM. */
+roast_status roast_filemeta_find(const roast_chunklog *log, roast_str name, uint32_t *ref);
+void roast_file_index_reset(roast_file_index *index);
 
 /* ---- rows (chunk_rows.c) ---- */
 /* Reads the row whose body is [at, end) into out; false if it is malformed. The tails are not

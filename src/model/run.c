@@ -99,7 +99,7 @@ static roast_status copy_lists(const roast_run *from, roast_run *to, roast_error
 }
 
 roast_status roast_run_new_view(const roast_run *from, roast_run **out, roast_error *err) {
-    roast_run *run;
+    roast_run *run = NULL;
     ROAST_TRY(roast_run_new(&run, err));
     run->clock = from->clock;
     run->report = from->report;

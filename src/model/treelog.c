@@ -7,12 +7,22 @@
 
 #include "base/buffer.h"
 
+/* What roast_treelog_news has told of a process. */
+typedef struct told_life {
+    bool known; /* the cursor is one */
+    bool joined, left;
+    roast_series_cursor cursor;
+} told_life;
+
 struct roast_treelog {
     roast_proctree *tree;
     roast_series *series;      /* memory, cpu and disk rates of all processes ... */
     roast_process_life *lives; /* ... whose numbers are their places here */
     size_t n_lives, lives_capacity;
     roast_series *sums; /* the same of all processes together: one worker */
+    told_life *told;    /* of the first n_told lives */
+    size_t n_told, told_capacity;
+    uint64_t told_ticks;
     double memory_limit, peak_memory;
     roast_mono last_look;
     double last_read, last_written; /* bytes of all processes at the last look; NaN */
@@ -55,6 +65,7 @@ void roast_treelog_free(roast_treelog *log) {
     roast_series_free(log->series);
     roast_series_free(log->sums);
     roast_free(log->lives);
+    roast_free(log->told);
     roast_free(log);
 }
 
@@ -275,7 +286,7 @@ typedef struct chosen {
     const roast_process_life *life;
     uint32_t worker; /* its number in the result */
     int cores;       /* 0: it is there to be seen, but no worker */
-    roast_series_cursor cursor;
+    told_life told;
     roast_sample sample;
     bool more; /* `sample` holds its next row */
 } chosen;
@@ -283,23 +294,40 @@ typedef struct chosen {
 typedef struct selection {
     chosen *items;
     size_t count;
+    uint64_t from_tick;
 } selection;
 
+static bool step(chosen *item) {
+    return item->more = roast_series_cursor_next(&item->told.cursor, &item->sample);
+}
+
+/* Chooses a process, of which so much was told. */
+static void choose_one(const roast_treelog *log, size_t number, const told_life *told,
+                       selection *picked, int cores) {
+    chosen *item = &picked->items[picked->count++];
+    item->life = &log->lives[number];
+    item->cores = cores;
+    if (told != NULL)
+        item->told = *told;
+    if (!item->told.known)
+        roast_series_cursor_init(&item->told.cursor, log->series, (uint32_t)number);
+    item->told.known = true;
+    roast_utc first = roast_series_tick_time(log->series, picked->from_tick);
+    while (step(item) && item->sample.when.ns < first.ns)
+        ;
+}
+
+/* `told`: what was told of each process before, or NULL. */
 static roast_status choose_all(const roast_treelog *log, roast_treelog_choice choose, void *context,
-                               selection *picked, roast_error *err) {
+                               const told_life *told, selection *picked, roast_error *err) {
     picked->items = roast_alloc_zero((log->n_lives + 1) * sizeof *picked->items);
     if (picked->items == NULL)
         return roast_error_set(err, ROAST_ENOMEM, "process tree", -1,
                                "no memory for the processes");
     for (size_t i = 0; i < log->n_lives; i++) {
         int cores = choose(context, &log->lives[i]);
-        if (cores < 0)
-            continue;
-        chosen *item = &picked->items[picked->count++];
-        item->life = &log->lives[i];
-        item->cores = cores;
-        roast_series_cursor_init(&item->cursor, log->series, (uint32_t)i);
-        item->more = roast_series_cursor_next(&item->cursor, &item->sample);
+        if (cores >= 0)
+            choose_one(log, i, told != NULL ? &told[i] : NULL, picked, cores);
     }
     return ROAST_OK;
 }
@@ -329,21 +357,29 @@ static int compare_events(const void *a, const void *b) {
     return (first > second) - (first < second);
 }
 
-/* Joins and leaves of the workers, in order of time. */
-static roast_status add_events(const selection *picked, roast_series *out, roast_error *err) {
+/* Joins and leaves of a worker that were not told yet. */
+static size_t events_of(chosen *item, event *out) {
+    size_t count = 0;
+    bool left = item->life->left.ns != 0;
+    if (item->cores == 0)
+        return 0;
+    if (!item->told.joined)
+        out[count++] = (event){item->worker, ROAST_WORKER_JOINED, item->life->joined, item->cores};
+    if (left && !item->told.left)
+        out[count++] = (event){item->worker, ROAST_WORKER_LEFT, item->life->left, 0};
+    item->told.joined = true;
+    item->told.left = left;
+    return count;
+}
+
+/* All of them, in order of time. */
+static roast_status add_events(selection *picked, roast_series *out, roast_error *err) {
     event *events = roast_alloc((2 * picked->count + 1) * sizeof *events);
     size_t count = 0;
     if (events == NULL)
         return roast_error_set(err, ROAST_ENOMEM, "process tree", -1, "no memory for the events");
-    for (size_t i = 0; i < picked->count; i++) {
-        const chosen *item = &picked->items[i];
-        if (item->cores == 0)
-            continue;
-        events[count++] =
-            (event){item->worker, ROAST_WORKER_JOINED, item->life->joined, item->cores};
-        if (item->life->left.ns != 0)
-            events[count++] = (event){item->worker, ROAST_WORKER_LEFT, item->life->left, 0};
-    }
+    for (size_t i = 0; i < picked->count; i++)
+        count += events_of(&picked->items[i], events + count);
     qsort(events, count, sizeof *events, compare_events);
     roast_status status = ROAST_OK;
     for (size_t i = 0; i < count && status == ROAST_OK; i++)
@@ -372,7 +408,7 @@ static roast_status copy_tick(const roast_treelog *log, const selection *picked,
         if (item->cores > 0)
             item->sample.value[ROAST_COLUMN_cores] = item->cores;
         ROAST_TRY(roast_series_append(out, item->worker, item->sample.value, err));
-        item->more = roast_series_cursor_next(&item->cursor, &item->sample);
+        step(item);
     }
     return ROAST_OK;
 }
@@ -381,29 +417,65 @@ static roast_status copy_chosen(const roast_treelog *log, selection *picked, roa
                                 roast_series *out, roast_error *err) {
     ROAST_TRY(name_workers(picked, out, host, err));
     ROAST_TRY(add_events(picked, out, err));
-    for (uint64_t tick = 0; tick < roast_series_tick_count(log->series); tick++)
+    for (uint64_t tick = picked->from_tick; tick < roast_series_tick_count(log->series); tick++)
         ROAST_TRY(copy_tick(log, picked, roast_series_tick_time(log->series, tick), out, err));
     return ROAST_OK;
+}
+
+/* A series of those that `choose` takes, from the tick in `picked` on. */
+static roast_status make_series(const roast_treelog *log, roast_treelog_choice choose,
+                                void *context, const told_life *told, selection *picked,
+                                roast_str host, roast_series **out, roast_error *err) {
+    roast_series *series = NULL;
+    if (host.len > ROAST_MAX_WORKER_NAME - 32) /* room for the number behind it */
+        return roast_error_set(err, ROAST_EINVAL, "process tree", -1,
+                               "the host's name is longer than %u bytes",
+                               ROAST_MAX_WORKER_NAME - 32);
+    roast_status status = choose_all(log, choose, context, told, picked, err);
+    if (status == ROAST_OK)
+        status = roast_series_new(&series, err);
+    if (status == ROAST_OK)
+        status = copy_chosen(log, picked, host, series, err);
+    if (status == ROAST_OK)
+        *out = series;
+    else
+        roast_series_free(series);
+    return status;
 }
 
 roast_status roast_treelog_series(const roast_treelog *log, roast_treelog_choice choose,
                                   void *context, roast_str host, roast_series **out,
                                   roast_error *err) {
     selection picked = {0};
-    roast_series *series = NULL;
-    if (host.len > ROAST_MAX_WORKER_NAME - 32) /* room for the number behind it */
-        return roast_error_set(err, ROAST_EINVAL, "process tree", -1,
-                               "the host's name is longer than %u bytes",
-                               ROAST_MAX_WORKER_NAME - 32);
-    roast_status status = choose_all(log, choose, context, &picked, err);
-    if (status == ROAST_OK)
-        status = roast_series_new(&series, err);
-    if (status == ROAST_OK)
-        status = copy_chosen(log, &picked, host, series, err);
+    roast_status status = make_series(log, choose, context, NULL, &picked, host, out, err);
     roast_free(picked.items);
-    if (status == ROAST_OK)
-        *out = series;
-    else
-        roast_series_free(series);
+    return status;
+}
+
+/* ---- what is new ---- */
+
+static roast_status make_room_to_tell(roast_treelog *log, roast_error *err) {
+    void *told = log->told;
+    if (roast_array_reserve(&told, &log->told_capacity, sizeof *log->told, log->n_lives + 1) !=
+        ROAST_OK)
+        return roast_error_set(err, ROAST_ENOMEM, "process tree", -1,
+                               "no memory for the processes");
+    log->told = told;
+    for (; log->n_told < log->n_lives; log->n_told++)
+        log->told[log->n_told] = (told_life){0};
+    return ROAST_OK;
+}
+
+roast_status roast_treelog_news(roast_treelog *log, roast_treelog_choice choose, void *context,
+                                roast_str host, roast_series **out, roast_error *err) {
+    selection picked = {.from_tick = log->told_ticks};
+    ROAST_TRY(make_room_to_tell(log, err));
+    roast_status status = make_series(log, choose, context, log->told, &picked, host, out, err);
+    if (status == ROAST_OK) {
+        for (size_t i = 0; i < picked.count; i++)
+            log->told[picked.items[i].life - log->lives] = picked.items[i].told;
+        log->told_ticks = roast_series_tick_count(log->series);
+    }
+    roast_free(picked.items);
     return status;
 }

@@ -26,6 +26,13 @@ static void *failing_hook(void *context, void *ptr, size_t size) {
     return memory;
 }
 
+/* ROAST_TEST_FILTER: a pattern; only tests with such a name run. */
+__attribute__((constructor)) static void set_filter(void) {
+    const char *pattern = getenv("ROAST_TEST_FILTER");
+    if (pattern != NULL)
+        cmocka_set_test_filter(pattern);
+}
+
 static void install(void) {
     if (!installed)
         roast_alloc_set_hook(failing_hook, NULL);

@@ -442,6 +442,90 @@ static void test_files(void **state) {
     roast_chunklog_free(log);
 }
 
+static void add_numbered_file(roast_chunklog *log, int number, int64_t tree_bytes) {
+    char name[32];
+    snprintf(name, sizeof name, "file-%d.root", number);
+    const roast_file file = {.name = str(name), .tree_bytes = tree_bytes};
+    assert_ok(roast_chunklog_add_file(log, &file, &err), err);
+}
+
+static int64_t tree_bytes_of(const roast_chunklog *log, int number) {
+    char name[32];
+    roast_file file;
+    snprintf(name, sizeof name, "file-%d.root", number);
+    assert_int_equal(ROAST_OK, roast_chunklog_find_file(log, str(name), &file));
+    assert_str(name, file.name);
+    return file.tree_bytes;
+}
+
+/* The newest one counts, also of those that came after the first look. */
+static void test_find_file(void **state) {
+    (void)state;
+    enum { COUNT = 500 };
+    roast_chunklog *log = rich_log(), *empty = new_log(), *copy;
+    roast_file file;
+    assert_int_equal(ROAST_ENOTFOUND, roast_chunklog_find_file(empty, str("odd.root"), &file));
+    assert_int_equal(ROAST_OK, roast_chunklog_find_file(log, str("odd.root"), &file));
+    assert_int_equal(3, file.n_branches);
+    assert_int_equal(ROAST_ENOTFOUND, roast_chunklog_find_file(log, str("odd"), &file));
+    assert_int_equal(ROAST_ENOTFOUND, roast_chunklog_find_file(log, (roast_str){NULL, 0}, &file));
+    for (int i = 0; i < COUNT; i++) {
+        add_numbered_file(log, i, i);
+        assert_int_equal(i, tree_bytes_of(log, i));
+    }
+    add_numbered_file(log, 7, 7000);
+    assert_ok(roast_chunklog_copy(log, &copy, &err), err);
+    packed bytes = pack(log);
+    roast_chunklog *again = unpack(bytes);
+    roast_chunklog *const logs[] = {log, copy, again};
+    for (size_t l = 0; l < COUNT_OF(logs); l++)
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(i == 7 ? 7000 : i, tree_bytes_of(logs[l], i));
+    free(bytes.data);
+    for (size_t l = 0; l < COUNT_OF(logs); l++)
+        roast_chunklog_free(logs[l]);
+    roast_chunklog_free(empty);
+}
+
+/* A file that could not be added is not found, and others take its place in the log. */
+static void test_find_file_after_a_failure(void **state) {
+    (void)state;
+    roast_chunklog *log = rich_log();
+    const roast_branch_size branch = {{"b", 1}, 1, 2};
+    const roast_file lost = {.name = str("lost.root"), .n_branches = 1, .branches = &branch};
+    roast_file file;
+    for (long n = 0;; n++) {
+        alloc_fail_once(n);
+        roast_status status = roast_chunklog_add_file(log, &lost, &err);
+        alloc_fail_stop();
+        if (status == ROAST_OK)
+            break;
+        assert_int_equal(ROAST_ENOTFOUND, roast_chunklog_find_file(log, lost.name, &file));
+        add_numbered_file(log, (int)n, n);
+        assert_int_equal(n, tree_bytes_of(log, (int)n));
+    }
+    assert_int_equal(ROAST_OK, roast_chunklog_find_file(log, lost.name, &file));
+    roast_chunklog_free(log);
+}
+
+static roast_status find_body(void *context) {
+    roast_chunklog *log;
+    roast_file file;
+    ROAST_TRY(roast_chunklog_copy(context, &log, &err));
+    roast_status status = roast_chunklog_find_file(log, str("file-90.root"), &file);
+    roast_chunklog_free(log);
+    return status;
+}
+
+static void test_find_file_without_memory(void **state) {
+    (void)state;
+    roast_chunklog *log = new_log();
+    for (int i = 0; i < 100; i++)
+        add_numbered_file(log, i, i);
+    assert_true(alloc_walk(find_body, log) > 5);
+    roast_chunklog_free(log);
+}
+
 static void test_add_file_refuses(void **state) {
     (void)state;
     roast_chunklog *log = new_log();
@@ -472,6 +556,9 @@ int main(void) {
         cmocka_unit_test(test_as_many_tails_as_allowed),
         cmocka_unit_test(test_get_at_every_index),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_find_file),
+        cmocka_unit_test(test_find_file_after_a_failure),
+        cmocka_unit_test(test_find_file_without_memory),
         cmocka_unit_test(test_add_file_refuses),
     };
     return cmocka_run_group_tests_name("chunklog", tests, NULL, NULL);

@@ -288,6 +288,43 @@ static void test_slice_of_itself(void **state) {
     roast_chunklog_free(log);
 }
 
+/* A slice has what its rows refer to, and nothing else of the log: neither rows nor files make it longer. */
+static void test_slices_take_along_what_they_need(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    static const uint64_t counts[] = {1, 5, 100};
+    roast_chunklog *from = rich_log();
+    sample s;
+    char name[32];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        sample_full(&s);
+        snprintf(name, sizeof name, "file-%llu.root", (unsigned long long)i);
+        s.chunk.file = str(name);
+        s.chunk.dataset = str(name);
+        s.chunk.seq = i;
+        append(from, &s);
+        add_sample_file(from, name);
+    }
+    for (size_t c = 0; c < COUNT_OF(counts); c++) {
+        roast_chunklog *into = new_log();
+        assert_ok(roast_chunklog_merge_slice(into, from, 20, counts[c], 1, &err), err);
+        assert_int_equal(counts[c], count_files(into));
+        assert_true(roast_chunklog_packed_size(into) < (counts[c] + 1) * 1200);
+        for (uint64_t i = 0; i < counts[c]; i++) {
+            roast_chunk want, got;
+            roast_file file;
+            assert_ok(roast_chunklog_get(from, 20 + i, &want, &err), err);
+            assert_ok(roast_chunklog_get(into, i, &got, &err), err);
+            assert_same_key(&want, &got);
+            assert_same_str(want.dataset, got.dataset);
+            assert_int_equal(ROAST_OK, roast_chunklog_find_file(into, got.file, &file));
+            assert_int_equal(3, file.n_branches);
+        }
+        roast_chunklog_free(into);
+    }
+    roast_chunklog_free(from);
+}
+
 /* ---- logs that were decoded ---- */
 
 /* They lie in one block until they change; small ones and large ones. */
@@ -348,7 +385,16 @@ static void test_copy(void **state) {
 
 /* ---- when memory is short ---- */
 
-typedef enum operation { APPEND, ADD_FILE, MERGE, MERGE_UNIQUE, SLICE, SLICE_OF_ITSELF } operation;
+typedef enum operation {
+    APPEND,
+    ADD_FILE,
+    MERGE,
+    MERGE_UNIQUE,
+    SLICE,
+    WHOLE_SLICE,
+    LONG_SLICE,
+    SLICE_OF_ITSELF
+} operation;
 
 typedef struct walk {
     operation operation;
@@ -373,6 +419,11 @@ static roast_status operate(const walk *w, roast_chunklog *log) {
         return roast_chunklog_merge(log, w->from, true, NULL, &err);
     case SLICE:
         return roast_chunklog_merge_slice(log, w->from, 39, 20, -2, &err);
+    case WHOLE_SLICE:
+        return roast_chunklog_merge_slice(log, w->from, 0, roast_chunklog_count(w->from), 1, &err);
+    case LONG_SLICE:
+        return roast_chunklog_merge_slice(log, w->from, 1, roast_chunklog_count(w->from) - 1, 1,
+                                          &err);
     case SLICE_OF_ITSELF:
         return roast_chunklog_merge_slice(log, log, 0, roast_chunklog_count(log), 1, &err);
     }
@@ -400,7 +451,11 @@ static roast_status operation_body(void *context) {
 }
 
 static void walk_operation(operation what, const roast_chunklog *start) {
-    roast_chunklog *from = plain_log(7, 2, 40), *want;
+    roast_chunklog *from = plain_log(7, 2, 140), *want;
+    roast_file file;
+    add_sample_file(from, "even.root");
+    /* Now, so that what the log remembers of it is no leak of the operation. */
+    assert_int_equal(ROAST_OK, roast_chunklog_find_file(from, str("even.root"), &file));
     walk w = {.operation = what, .start = start, .from = from, .start_bytes = pack(start)};
     assert_ok(roast_chunklog_copy(start, &want, &err), err);
     assert_ok(operate(&w, want), err);
@@ -545,6 +600,7 @@ int main(void) {
         cmocka_unit_test(test_order_of_merging),
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_slice_of_itself),
+        cmocka_unit_test(test_slices_take_along_what_they_need),
         cmocka_unit_test(test_decoded_logs_can_grow),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_failing_allocations),

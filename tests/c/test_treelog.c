@@ -115,6 +115,83 @@ static void a_child_comes_and_goes(void **state) {
     roast_treelog_free(log);
 }
 
+/* What is new since the last call; the news of a treelog. */
+static uint64_t extend_by_news(roast_treelog *log, int64_t *chosen, roast_series *series) {
+    roast_series *piece;
+    roast_error err;
+    assert_ok(roast_treelog_news(log, choose_listed, chosen, roast_str_of("node"), &piece, &err),
+              err);
+    assert_ok(roast_series_extend(series, piece, 0, 0, &err), err);
+    uint64_t ticks = roast_series_tick_count(piece);
+    roast_series_free(piece);
+    return ticks;
+}
+
+static void assert_same_samples(const roast_series *a, const roast_series *b) {
+    assert_int_equal(roast_series_sample_count(a), roast_series_sample_count(b));
+    for (uint32_t worker = 0; worker < roast_series_worker_count(a); worker++) {
+        roast_series_cursor first, second;
+        roast_sample one, other;
+        roast_series_cursor_init(&first, a, worker);
+        roast_series_cursor_init(&second, b, worker);
+        while (roast_series_cursor_next(&first, &one)) {
+            assert_true(roast_series_cursor_next(&second, &other));
+            assert_int_equal(one.when.ns, other.when.ns);
+            for (int column = 0; column < ROAST_COLUMNS; column++)
+                assert_true(one.value[column] == other.value[column] ||
+                            (isnan(one.value[column]) && isnan(other.value[column])));
+        }
+        assert_false(roast_series_cursor_next(&second, &other));
+    }
+}
+
+static void pieces_make_the_series(void **state) {
+    (void)state;
+    needs_linux();
+    static const uint64_t looks[] = {1, 3, 0, 2};
+    roast_treelog *log = open_log(DATA, 100);
+    roast_series *series, *pieces;
+    roast_error err;
+    int64_t chosen[] = {100, 101, 102, 0};
+    assert_ok(roast_series_new(&pieces, &err), err);
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        for (uint64_t n = 0; n < looks[i]; n++)
+            look(log);
+        assert_int_equal(looks[i], extend_by_news(log, chosen, pieces));
+    }
+    assert_ok(roast_treelog_series(log, choose_listed, chosen, roast_str_of("node"), &series, &err),
+              err);
+    assert_int_equal(6, roast_series_tick_count(pieces));
+    assert_int_equal(roast_series_event_count(series), roast_series_event_count(pieces));
+    assert_same_samples(series, pieces);
+    roast_series_free(series);
+    roast_series_free(pieces);
+    roast_treelog_free(log);
+}
+
+/* One that turns out to be a worker later is told of from then on. */
+static void a_worker_that_is_chosen_late(void **state) {
+    (void)state;
+    needs_linux();
+    roast_treelog *log = open_log(DATA, 100);
+    roast_series *pieces;
+    roast_error err;
+    int64_t chosen[] = {100, 101, 0, 0};
+    assert_ok(roast_series_new(&pieces, &err), err);
+    look(log);
+    look(log);
+    assert_int_equal(2, extend_by_news(log, chosen, pieces));
+    chosen[2] = 102;
+    look(log);
+    assert_int_equal(1, extend_by_news(log, chosen, pieces));
+    assert_int_equal(1, roast_series_tick_workers(pieces, 1));
+    assert_int_equal(2, roast_series_tick_workers(pieces, 2));
+    assert_int_equal(2 * 3 + 1, roast_series_sample_count(pieces));
+    assert_int_equal(2, roast_series_event_count(pieces));
+    roast_series_free(pieces);
+    roast_treelog_free(log);
+}
+
 static double value_at(const roast_series *series, int row, roast_series_column column) {
     roast_series_cursor cursor;
     roast_sample sample;
@@ -202,6 +279,10 @@ static roast_status use_all(void *context) {
         status =
             roast_treelog_tree(log, roast_str_of("tree"), roast_str_of("node"), 2, &series, NULL);
     }
+    if (status == ROAST_OK) {
+        roast_series_free(series);
+        status = roast_treelog_news(log, choose_all, &cores, roast_str_of("node"), &series, NULL);
+    }
     if (status == ROAST_OK)
         roast_series_free(series);
     roast_treelog_free(log);
@@ -216,9 +297,10 @@ static void memory_may_run_short(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fixture_becomes_a_series), cmocka_unit_test(a_child_comes_and_goes),
-        cmocka_unit_test(all_processes_as_one),       cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(memory_may_run_short),
+        cmocka_unit_test(a_fixture_becomes_a_series),   cmocka_unit_test(a_child_comes_and_goes),
+        cmocka_unit_test(all_processes_as_one),         cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(memory_may_run_short),         cmocka_unit_test(pieces_make_the_series),
+        cmocka_unit_test(a_worker_that_is_chosen_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 """A run in a process of its own, whose clock is set by so many seconds in the middle of it.
 
-clock_run.py KIND SECONDS DATA, with KIND iterative, futures or the address of a scheduler, and DATA a
+clock_run.py KIND SECONDS DATA, with KIND iterative, futures, cluster or the address of a scheduler, and DATA a
 JSON file: {"fileset": ..., "answer": file}. What was measured goes to the file of the answer.
 """
 
@@ -45,9 +45,12 @@ def main(kind: str, seconds: str, data: str) -> None:
     elif kind == "futures":
         executor = processor.FuturesExecutor(status=False, workers=2)
     else:
-        from distributed import Client
+        from distributed import Client, LocalCluster
 
-        client = Client(kind)
+        client = Client(
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+            if kind == "cluster" else kind
+        )
         executor = processor.DaskExecutor(client=client, status=False)
     runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400)
     analysis = SetsTheClock(os.environ["SET_CLOCK"], int(seconds))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
+
+from dask_parts import process
 
 SOURCE = Path(__file__).parents[1] / "burn" / "set_clock.c"
 
@@ -40,13 +42,10 @@ class Clocks:
         return WrongClock(self._library, self._folder / f"clock_{self._made}", seconds)
 
 
-def start_worker(scheduler: str, clock: WrongClock, name: str) -> subprocess.Popen[bytes]:
-    """A worker of Dask, in a process without a nanny."""
-    command = [
-        sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--no-dashboard",
+def worker_of(scheduler: str, clock: WrongClock, name: str) -> Any:
+    """A worker of Dask, in a process without a nanny, until the end of the context."""
+    return process(
+        "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--no-dashboard",
         "--nthreads", "1", "--name", name, "--host", "127.0.0.1",
-    ]
-    return subprocess.Popen(
-        command, env={**clock.env, "PYTHONPATH": str(Path(__file__).parent)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**clock.env, "PYTHONPATH": str(Path(__file__).parent)},
     )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -63,7 +66,11 @@ def traces(client):
     """Everything of ours that could be found on scheduler, workers and here."""
 
     def on_scheduler(dask_scheduler):
-        return [
+        import asyncio
+
+        timers = asyncio.get_running_loop()._scheduled
+        ticks = [repr(timer) for timer in timers if not timer.cancelled() and "_tick_at" in repr(timer)]
+        return ticks + [
             name
             for names in (
                 dask_scheduler.plugins,
@@ -95,3 +102,43 @@ def cpu(metrics, prefix, activity="thread-cpu"):
 def run_burns(client, count=8, seconds=0.02):
     client.gather(client.map(burn, [seconds] * count, range(count), pure=False))
     return count * seconds
+
+
+# ---- schedulers and workers in processes of their own ----
+
+SCHEDULER = """
+import asyncio
+from distributed import Scheduler
+
+async def main():
+    async with Scheduler(protocol="tcp", host="127.0.0.1", port=0, dashboard=False) as scheduler:
+        print(scheduler.address, flush=True)
+        await scheduler.finished()
+
+asyncio.run(main())
+"""
+BARE_SCHEDULER = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "roastcoffea":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refuse())
+""" + SCHEDULER
+
+
+@contextlib.contextmanager
+def process(*arguments, env=None):
+    """A process of Python, which ends with the context."""
+    started = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**(env or os.environ), "DASK_DISTRIBUTED__WORKER__DAEMON": "False"},
+    )
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.wait()
+        started.stdout.close()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
-from clocks import Clocks, start_worker
+from clocks import Clocks, worker_of
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
+from dask_parts import BARE_SCHEDULER, SCHEDULER, eventually, process
 
 from roastcoffea import MetricsCollector, load_measurement, open_run, track_metrics
 
@@ -40,44 +43,104 @@ def within(moments, start, end, slack=0.3):
     return [moment for moment in moments if not start - slack <= moment <= end + slack] == []
 
 
-# ---- a worker whose clock is wrong ----
+# ---- machines whose clock is wrong ----
 
 
-@pytest.mark.parametrize("seconds", [-30, 45])
-def test_a_worker_with_a_wrong_clock(clocks, fileset, tmp_path, seconds):
-    clock = clocks.wrong_by(seconds)
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster, distributed.Client(cluster) as client:
-        worker = start_worker(cluster.scheduler_address, clock, "wrong")
-        try:
-            client.wait_for_workers(2, timeout=60)
-            runner = processor.Runner(
-                executor=processor.DaskExecutor(client=client, status=False),
-                schema=NanoAODSchema, chunksize=400,
-            )
-            with MetricsCollector(client, output_dir=tmp_path, worker_tracking_interval=0.1) as mc:
-                output = runner(fileset, Dozes())
-        finally:
-            worker.terminate()
-            worker.wait()
+@contextlib.contextmanager
+def cluster_of(worker_clocks, scheduler_clock, script=SCHEDULER):
+    """A client of a scheduler and of workers with these clocks."""
+    with contextlib.ExitStack() as stack:
+        scheduler = stack.enter_context(process("-c", script, env=scheduler_clock.env))
+        address = scheduler.stdout.readline().strip()
+        workers = [
+            stack.enter_context(worker_of(address, clock, f"worker-{i}"))
+            for i, clock in enumerate(worker_clocks)
+        ]
+        client = stack.enter_context(distributed.Client(address, set_as_default=False))
+        client.wait_for_workers(len(workers), timeout=60)
+        yield client, workers
+
+
+def run_on(client, fileset, folder, afterwards=lambda: None):
+    runner = processor.Runner(
+        executor=processor.DaskExecutor(client=client, status=False),
+        schema=NanoAODSchema, chunksize=400,
+    )
+    with MetricsCollector(client, output_dir=folder, worker_tracking_interval=0.1) as mc:
+        output = runner(fileset, Dozes())
+        afterwards()
     assert output["events"] == 6300
     metrics = mc.get_metrics()
     assert metrics["total_events"] == 6300
     assert metrics["data_rate_gbps"] > 0
     assert mc.replayed_chunks == 0
-    by_worker = {}
-    for chunk in mc.chunk_metrics:
-        by_worker.setdefault(chunk["worker"], []).append(chunk)
-    assert len(by_worker) == 2
-    for chunks in by_worker.values():
-        assert within([c["t_start"] for c in chunks], mc.t_start, mc.t_end)
-        assert within([c["t_end"] for c in chunks], mc.t_start, mc.t_end)
+    assert len({chunk["worker"] for chunk in mc.chunk_metrics}) == 2
+    for name in ("t_start", "t_end"):
+        assert within([chunk[name] for chunk in mc.chunk_metrics], mc.t_start, mc.t_end)
+    ticks = [when.timestamp() for when in metrics["tracking_data"]["worker_counts"]]
+    assert within(ticks, mc.t_start, mc.t_end)
+    return mc
+
+
+def check_note(mc, saying, subject):
+    (note,) = [note for note in mc.notes if saying in note]
+    assert subject in note
+    check_saved(mc, note)
+
+
+@pytest.mark.parametrize("seconds", [-30, 45])
+def test_a_worker_with_a_wrong_clock(clocks, fileset, tmp_path, seconds):
+    right, wrong = clocks.wrong_by(0), clocks.wrong_by(seconds)
+    with cluster_of([right, wrong], right) as (client, _):
+        address = address_of(client, "worker-1")
+        mc = run_on(client, fileset, tmp_path)
     check_attempts(mc)
-    saying = f"is {abs(seconds)}.0 s {'behind' if seconds < 0 else 'ahead'}"
-    said = [note for note in mc.notes if saying in note]
-    assert len(said) == 1 and any(address in said[0] for address in by_worker)
-    check_saved(mc, said[0])
+    check_note(mc, f"is {abs(seconds)}.0 s {'behind' if seconds < 0 else 'ahead of'}", address)
+    assert json.loads(mc.run.meta["clock_offsets"]) == {address: pytest.approx(-seconds, abs=0.1)}
+
+
+def address_of(client, name):
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return next(address for address, worker in workers.items() if worker["name"] == name)
+
+
+def test_a_worker_with_a_wrong_clock_that_has_left(clocks, fileset, tmp_path):
+    right, wrong = clocks.wrong_by(0), clocks.wrong_by(-30)
+    with cluster_of([right, wrong], right) as (client, workers):
+        address = address_of(client, "worker-1")
+
+        def end_worker():
+            workers[1].kill()
+            eventually(lambda: address not in client.scheduler_info(n_workers=-1)["workers"])
+
+        mc = run_on(client, fileset, tmp_path, end_worker)
+    check_attempts(mc)
+    check_note(mc, "s behind", address)
+
+
+@pytest.mark.parametrize("script", [SCHEDULER, BARE_SCHEDULER], ids=["with", "without_this_package"])
+def test_a_scheduler_with_a_wrong_clock(clocks, fileset, tmp_path, script):
+    """All times are on its clock."""
+    right, wrong = clocks.wrong_by(0), clocks.wrong_by(100)
+    before = time.time()
+    with cluster_of([right, right], wrong, script) as (client, _):
+        mc = run_on(client, fileset, tmp_path)
+    assert within([mc.t_start, mc.t_end], before + 100, time.time() + 100)
+    if script is SCHEDULER:
+        check_attempts(mc)
+    check_note(mc, "is 100.0 s ahead of that of the client", "the clock of the scheduler")
+
+
+@pytest.mark.parametrize("script", [SCHEDULER, BARE_SCHEDULER], ids=["with", "without_this_package"])
+def test_the_clock_of_the_scheduler_is_set(clocks, fileset, tmp_path, script):
+    right, other = clocks.wrong_by(0), clocks.wrong_by(0)
+    with cluster_of([right, right], other, script) as (client, _):
+        timer = threading.Timer(1.0, other.set, [HOUR])
+        timer.start()
+        mc = run_on(client, fileset, tmp_path, timer.join)
+    assert not [note for note in mc.notes if "clock" in note]
+    if script is SCHEDULER:
+        check_attempts(mc)
 
 
 def check_attempts(mc):
@@ -124,6 +187,16 @@ def test_the_clock_of_this_machine_is_set(clocks, fileset, tmp_path, kind, secon
     assert seen["ticks"] == sorted(seen["ticks"])
     # ticks go on at their pace: no gap of an hour, and none that holds half of the run
     assert max(b - a for a, b in zip(seen["ticks"], seen["ticks"][1:])) < seen["wall"] / 2
+
+
+def test_the_clock_of_a_machine_with_a_cluster_is_set(clocks, fileset, tmp_path):
+    """Only forwards: while it is set back, Dask itself sends no heartbeats."""
+    seen = run_and_set(clocks, "cluster", HOUR, fileset, tmp_path)
+    check_times(seen)
+    start, end = seen["run"]
+    assert within(seen["ticks"], start, end)
+    assert within([moment for one in seen["attempts"] for moment in one if moment], start, end)
+    assert not [note for note in seen["notes"] if "clock" in note]
 
 
 @pytest.mark.parametrize("seconds", [HOUR, -HOUR])

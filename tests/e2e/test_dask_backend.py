@@ -19,7 +19,19 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
-from dask_parts import LATER, burn, cluster, cpu, doze, eventually, run_burns, send, traces  # noqa: E402
+from dask_parts import (  # noqa: E402
+    BARE_SCHEDULER,
+    LATER,
+    burn,
+    cluster,
+    cpu,
+    doze,
+    eventually,
+    process,
+    run_burns,
+    send,
+    traces,
+)
 from roastcoffea import _core  # noqa: E402
 from roastcoffea.backends import _scheduler  # noqa: E402
 from roastcoffea.backends import dask as backend_module  # noqa: E402
@@ -608,40 +620,6 @@ def test_the_cluster_goes_before_the_end():
 
 
 # ---- a scheduler without this package ----
-
-BARE_SCHEDULER = """
-import asyncio, sys
-
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "roastcoffea":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Refuse())
-from distributed import Scheduler
-
-async def main():
-    async with Scheduler(protocol="tcp", host="127.0.0.1", port=0, dashboard=False) as scheduler:
-        print(scheduler.address, flush=True)
-        await scheduler.finished()
-
-asyncio.run(main())
-"""
-
-
-@contextlib.contextmanager
-def process(*arguments):
-    started = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        env={**os.environ, "DASK_DISTRIBUTED__WORKER__DAEMON": "False"},
-    )
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.wait()
-        started.stdout.close()
-
 
 def bare_worker(address):
     return process("-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny",

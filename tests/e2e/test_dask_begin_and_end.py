@@ -138,12 +138,12 @@ def test_the_end_of_a_run(client, calls, at_once, asked):
     assert backend.notes == []
 
 
-def test_the_collector_asks_once(client, calls):
+def test_the_collector_asks_once_and_says_that_it_has_the_answer(client, calls):
     from roastcoffea import MetricsCollector
 
     with MetricsCollector(client) as collector:
         run_burns(client, 4)
-    assert calls == ["install", "finish"] and collector.notes == []
+    assert calls == ["install", "finish", "discard"] and collector.notes == []
     assert set(collector.tracking_data["worker_counts"].values()) == {len(client.nthreads())}
     assert cpu(collector.span_metrics, "burn") == pytest.approx(0.08, rel=0.2)
 

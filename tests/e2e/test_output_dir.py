@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import gc
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 
+from roastcoffea import collector as collector_module
 from roastcoffea import MetricsCollector, load_measurement, open_run, track_metrics
 
 import coffea_metrics
@@ -100,6 +102,80 @@ def test_what_is_told_after_the_end_is_saved_too(fileset, tmp_path):
     mc.set_coffea_report({"entries": 12, "bytesread": 3, "processtime": 1.0, "chunks": 1})
     assert load_measurement(mc.measurement_path)[0]["total_events"] == 12
     assert only(tmp_path) == mc.measurement_path
+
+
+@pytest.fixture
+def saves(monkeypatch):
+    """How often a measurement was saved by the collector after its end."""
+    made, real = [], collector_module.save_measurement
+
+    def counted(*args, **options):
+        made.append(args)
+        return real(*args, **options)
+
+    monkeypatch.setattr(collector_module, "save_measurement", counted)
+    return made
+
+
+def test_records_after_the_end_are_saved_when_somebody_looks(tmp_path, saves):
+    with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
+        pass
+    for i in range(50):
+        mc.record_chunk_metrics({"duration": 1.0, "num_events": i})
+        mc.record_section_metrics({"section_name": "late", "time_delta": 1.0})
+        assert mc.chunk_metrics[i]["num_events"] == i
+    assert saves == []
+    assert mc.metrics["total_events_from_chunks"] == sum(range(50))
+    assert len(mc.run.chunks) == 50 and len(saves) == 1
+    saved = open_run(mc.measurement_path)
+    assert len(saved.chunk_metrics) == 50 and saved.metrics["sections"]["late"]["count"] == 50
+    mc.record_chunk_metrics({"duration": 1.0})
+    other = mc.save_measurement(tmp_path, "other")
+    assert len(open_run(other).chunk_metrics) == len(open_run(mc.measurement_path).chunk_metrics) == 51
+
+
+def test_records_after_the_end_are_saved_when_the_collector_goes(tmp_path):
+    with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
+        pass
+    path = mc.measurement_path
+    mc.record_chunk_metrics({"duration": 1.0})
+    assert len(open_run(path).chunk_metrics) == 0
+    del mc
+    gc.collect()
+    assert len(open_run(path).chunk_metrics) == 1
+
+
+def test_records_after_the_end_are_saved_when_the_program_ends(tmp_path):
+    program = textwrap.dedent("""
+        import os, sys
+        from coffea import processor
+        from roastcoffea import MetricsCollector
+
+        with MetricsCollector(processor.IterativeExecutor(), output_dir=sys.argv[1]) as mc:
+            pass
+        mc.record_chunk_metrics({"duration": 1.0})
+        if os.fork() == 0:
+            sys.exit()  # it has the collector, too, and leaves the saving to its parent
+        os.wait()
+        print(len(os.listdir(sys.argv[1])))
+        mc.record_chunk_metrics({"duration": 2.0})
+    """)
+    result = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr, result.stdout) == (0, "", "1\n")
+    assert [chunk["duration"] for chunk in open_run(only(tmp_path)).chunk_metrics] == [1.0, 2.0]
+
+
+def test_a_record_that_is_changed_later_counts_as_it_was(tmp_path):
+    chunk = {"duration": 1.0, "num_events": 7}
+    with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
+        mc.record_chunk_metrics(chunk)
+        chunk["num_events"] = object()
+    assert mc.metrics["total_events_from_chunks"] == 7 == mc.chunk_metrics[0]["num_events"]
+    with pytest.raises((TypeError, ValueError)):
+        mc.record_chunk_metrics(chunk)
+    with pytest.raises((TypeError, ValueError)):
+        mc.set_chunk_metrics([chunk])
+    assert mc.metrics["total_events_from_chunks"] == 7 == mc.chunk_metrics[0]["num_events"]
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_run(tmp_path):

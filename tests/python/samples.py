@@ -31,6 +31,18 @@ def block_of(size):
     return block
 
 
+class Plain:
+    """A processor whose process() does what it is told to."""
+
+    def __init__(self, body=lambda self, events: {}):
+        self.body = body
+        self._roastcoffea_collect_metrics = True
+
+    @track_metrics
+    def process(self, events):
+        return self.body(self, events)
+
+
 class Processor:
     """A decorated processor with sections."""
 

@@ -764,6 +764,42 @@ def test_channel_in_memory(executor):
     assert one.close_channel() == []
 
 
+@pytest.mark.parametrize("executor", [IterativeExecutor(), FuturesExecutor()])
+def test_news_that_could_not_be_told_are_told_later(executor, monkeypatch):
+    backend = LocalMetricsBackend(executor)
+    topic = backend.open_channel()
+    backend.start_tracking(3600)
+    channel.deliver(topic, b"first")
+    assert backend.news()[0] == [b"first"]
+    channel.deliver(topic, b"second")
+    with monkeypatch.context() as patch:
+        patch.setattr("roastcoffea.backends.local._Tracked._workers", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            backend.news()
+    channel.deliver(topic, b"third")
+    assert backend.news()[0] == [b"second", b"third"] and backend.news()[0] == []
+    assert backend.close_channel() == [b"first", b"second", b"third"]
+    backend.stop_tracking()
+
+
+def test_pieces_of_the_series_are_told_once():
+    backend = LocalMetricsBackend(IterativeExecutor())
+    backend.open_channel()
+    backend.start_tracking(0.02)
+    pieces = []
+    for _ in range(10):
+        time.sleep(0.03)
+        pieces.append(backend.news()[1])
+    backend.stop_tracking()
+    backend.close_channel()
+    whole, joined = backend.series, _core.WorkerSeries()
+    for piece in pieces:
+        joined.extend(piece)
+    assert 10 <= len(joined) < len(whole) and len(joined.events) == len(whole.events) == 1
+    told, all_of_them = (one.as_tracking_data()["worker_memory"][OWN] for one in (joined, whole))
+    assert told == all_of_them[: len(told)]
+
+
 def test_channel_that_is_never_closed():
     def descriptors():
         gc.collect()

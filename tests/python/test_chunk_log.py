@@ -134,6 +134,20 @@ def test_from_the_packed_form(log):
         ChunkLog(data, data)
 
 
+def test_a_pickled_chunk_is_as_long_as_it_is_alone():
+    def chunk(number):
+        name = f"file-{number}.root"
+        sizes = {f"branch_{i}": i for i in range(50)}
+        return {"duration": 1.0, "file": name, "dataset": name, "accessed_branches": ["branch_1"],
+                "file_metadata": {"filename": name, "total_branches": 50, "branch_bytes": sizes}}
+
+    alone, among = ChunkLog([chunk(7)]), ChunkLog([chunk(i) for i in range(2000)])
+    packed = pickle.dumps(among[7])
+    assert abs(len(packed) - len(pickle.dumps(alone[0]))) < 10
+    assert dict(pickle.loads(packed)) == dict(alone[0])
+    assert len(pickle.dumps(among[100:110])) < 11 * len(packed)
+
+
 def test_pickle_of_one_chunk(log):
     back = pickle.loads(pickle.dumps(log[3]))
     assert type(back) is ChunkRecord

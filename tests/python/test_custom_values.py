@@ -191,12 +191,12 @@ def test_a_value_that_empties_the_chunk_while_it_is_kept():
         @track_metrics
         def process(self, events):
             current = self._roastcoffea_current_chunk
-            values = {}
-            current["first"] = [Clears(values)]
-            values["x"] = current["first"]
+            current.update(first=[Clears(current)], second=["x" * 1000], third=2)
             return {"n": 1}
 
-    assert Stores().process(Events())["n"] == 1
+    output = Stores().process(Events())
+    assert output["n"] == 1
+    assert output[KEY][0]["first"] == [{"a": 1}]
 
 
 def test_more_values_than_a_chunk_keeps(tmp_path):

@@ -107,6 +107,7 @@ def use_process_tree():
     tree = _core.ProcessTree()
     tree.sample(), tree.sample(), len(tree), tree.processes
     tree.series({os.getpid(): 2}, "host"), tree.series({os.getpid(): None}, "host")
+    tree.news({os.getpid(): 2}, "host"), tree.sample(), tree.news({os.getpid(): 2}, "host")
     for call in (
         lambda: tree.series({os.getpid(): 0}, "host"),
         lambda: tree.series({os.getpid(): "x"}, "host"),
@@ -119,7 +120,16 @@ def use_process_tree():
 def use_functions():
     _core.catalogue()
     _core.format_value(0.025, "s")
-    fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), 2e9)
+    fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), {"run:1", "run:2"})
+    _core.shift_clocks(fresh, {"tcp://somewhere:1": 30.0})
+    _core.hold_clock(), _core.now(), _core.release_clock()
+    for call in (
+        lambda: _core.split_replayed(fresh, [3]),
+        lambda: _core.shift_clocks(fresh, {"x": "y"}),
+        lambda: _core.shift_clocks(fresh, {"x": float("nan")}),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            call()
     _core.sum_reports([{"entries": 3, "columns": ["a"]}] * 2, replayed)
     _core.configure()
     _core.faults()

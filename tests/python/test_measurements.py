@@ -22,6 +22,7 @@ from roastcoffea._core import ChunkLog, LiveMeasurement, Run
 from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.export import extras
 from roastcoffea.export.measurements import save_measurement
+from roastcoffea.live import LiveWriter
 
 OLD = Path(__file__).parent.parent / "data" / "measurements_0_1_2"
 REPORT = {"entries": 4000, "bytesread": 50_000_000, "processtime": 40.5, "chunks": 10,
@@ -440,6 +441,27 @@ def test_live(tmp_path):
     assert done.state == "finished"
     assert done.run.report == run.report
     assert len(done.chunk_metrics) == len(run.chunk_log)
+
+
+def test_news_that_could_not_be_written_are_written_later(tmp_path, monkeypatch):
+    chunks, series = mixed_log(), sample_series()
+
+    class Source:
+        told = [([chunks[:4].to_bytes(), b"damaged", chunks[4:5].to_bytes()], series), ([chunks[5:].to_bytes()], None)]
+
+        def news(self):
+            return self.told.pop(0)
+
+    writer = LiveWriter(tmp_path / "live", False, Source(), dict)
+    with monkeypatch.context() as patch:
+        patch.setattr("roastcoffea.live.Run", lambda **parts: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            writer.append()
+    writer.append()
+    seen = open_run(tmp_path / "live")
+    assert list(map(dict, seen.chunk_metrics)) == list(map(dict, chunks))
+    assert seen.tracking_data == series.as_tracking_data() and "ValueError" in writer.failure
+    writer.abandon()
 
 
 def test_a_live_one_that_is_given_up(tmp_path):

@@ -313,9 +313,12 @@ def test_metrics_are_those_of_all_metrics():
     assert expected["sections"]["by hand"]["total_duration"] == 2.0
 
 
-def test_the_series_is_the_one_that_was_given():
+def test_the_series_is_the_one_that_was_given_as_it_was_then():
     series = sample_series()
-    assert Run(series=series).series is series
+    data = series.to_bytes()
+    run = Run(series=series)
+    series.join("tcp://late:1")
+    assert run.series.to_bytes() == data != series.to_bytes()
 
 
 def test_tracking_data_instead_of_a_series():
@@ -332,14 +335,14 @@ def test_tracking_data_instead_of_a_series():
     ({"chunks": 3}, TypeError, "not iterable"),
     ({"chunks": [3]}, TypeError, "a chunk is a mapping"),
     ({"chunks": [{"duration": "x"}]}, TypeError, "real number"),
-    ({"series": 3}, TypeError, "tracking_data: a dict is expected"),
+    ({"series": 3}, TypeError, "tracking_data: a mapping is expected"),
     ({"report": 3}, TypeError, "coffea_report: a mapping is expected"),
     ({"spans": {"a": "x"}}, TypeError, "no number"),
     ({"t_start": "x", "t_end": 1}, TypeError, "t_start: a number is expected"),
     ({"processor_name": 3}, TypeError, "processor_name: a str is expected"),
     ({"section_metrics": [{}]}, ValueError, "section_name"),
     ({"custom_metrics": 3}, TypeError, "custom_metrics: a mapping"),
-    ({"meta": 3}, TypeError, "meta: a dict is expected"),
+    ({"meta": 3}, TypeError, "meta: a mapping is expected"),
     ({"meta": {"a": 3}}, TypeError, "meta: a str is expected, not int"),
     ({"meta": {3: "a"}}, TypeError, "meta: a str is expected, not int"),
     ({"nonsense": 3}, TypeError, "nonsense"),

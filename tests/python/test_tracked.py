@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 import samples
-from samples import Events, Processor, block_of
+from samples import Events, Plain, Processor, block_of
 
 import roastcoffea
 from roastcoffea import BaseInstrumentationContext, track_metrics, track_time
@@ -31,18 +31,6 @@ def only_chunk(output):
     assert isinstance(chunks, list)
     assert len(chunks) == 1
     return chunks[0]
-
-
-class Plain:
-    """A processor whose process() does what it is told to."""
-
-    def __init__(self, body=lambda self, events: {}):
-        self.body = body
-        self._roastcoffea_collect_metrics = True
-
-    @track_metrics
-    def process(self, events):
-        return self.body(self, events)
 
 
 # ---- off ----
@@ -728,7 +716,7 @@ def test_fork_gives_the_child_an_identity_of_its_own(tmp_path):
         """
 import os, pickle, sys
 sys.path.insert(0, sys.argv[1])
-from samples import Events, Processor, block_of
+from samples import Events, Plain, Processor, block_of
 p = Processor()
 mine = p.process(Events())["__roastcoffea_metrics__"]
 r, w = os.pipe()

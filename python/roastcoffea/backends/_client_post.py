@@ -58,7 +58,7 @@ class ClientPost:
         self._thread.start()
 
     def stop_sampling(self) -> WorkerSeries | None:
-        """Takes a last look and hands the series over; None where there is none."""
+        """Takes a last look and hands over the rest of the series; None where there is none."""
         thread, self._thread = self._thread, None
         if thread is None:
             return None
@@ -78,9 +78,9 @@ class ClientPost:
         try:
             if self._client.status != "running":
                 raise ConnectionError(f"the client is {self._client.status}")
-            self._take(
-                self._client.run_on_scheduler(by_value(sample), self._since, callback_timeout=5)
-            )
+            seen = self._client.run_on_scheduler(by_value(sample), self._since, callback_timeout=5)
+            with self._news:
+                self._take(seen)
         except Exception as error:
             self.failed += 1
             self.failure = f"{type(error).__name__}: {error}"
@@ -140,14 +140,11 @@ class ClientPost:
             self._news.wait_for(lambda: wanted <= self._rounds.get(round_id, set()), timeout)
             return sorted(wanted - self._rounds.pop(round_id, set()))
 
-    def peek(self) -> tuple[list[bytes], WorkerSeries | None]:
-        """What has arrived so far, and the series so far."""
+    def hand_over(self) -> tuple[list[bytes], int, WorkerSeries | None]:
+        """The messages that have arrived, how many there was no room for, and the piece of the series since the last
+        call."""
         with self._news:
-            return list(self._messages), self._series if self._thread is not None else None
-
-    def take_messages(self) -> tuple[list[bytes], int]:
-        """What has arrived, and how many there was no room for."""
-        with self._news:
-            taken = self._messages, self._dropped
+            messages, dropped = self._messages, self._dropped
             self._messages, self._message_bytes, self._dropped = [], 0, 0
-            return taken
+            piece, self._series = self._series, WorkerSeries()
+        return messages, dropped, piece if self._thread is not None else None

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "command", "finish", "finish_worker", "has_us", "install", "look", "sample"]
+__all__ = ["by_value", "command", "discard", "finish", "finish_worker", "has_us", "install", "look", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -53,9 +53,9 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
 
 
 async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    """Puts our plugin onto the scheduler, where it has this package. What `look` says, whether the
-    workers are sampled from now on, `zero`, the moment that the steady clock counts from, and when this began
-    and ended by that clock."""
+    """Puts our plugin onto the scheduler, where it has this package; one that is there already stays, as the first
+    answer may have been lost. What `look` says, every how many seconds the workers are sampled from now on, `zero`,
+    the moment that the steady clock counts from, and when this began and ended by that clock."""
     begun = _steady()
     found = await _put_on(order, dask_scheduler)
     ended = _steady()
@@ -80,30 +80,39 @@ def _now() -> float:
 
 
 async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    found = {**look(dask_scheduler), "sampling": False}
+    found = {**look(dask_scheduler), "sampling": None}
     if found["problem"] is not None:
         return found
     import contextlib
 
     from roastcoffea.backends._scheduler import SchedulerPost
 
-    try:
-        post = SchedulerPost(order["name"], order["topic"], order["client"], order["message_limit"])
-        await post.start(dask_scheduler)
-        dask_scheduler.add_plugin(post, name=post.name)
-    except Exception as error:
-        found["problem"] = f"{type(error).__name__}: {error}"
-        return found
-    if order["interval"] is not None:
-        with contextlib.suppress(Exception):  # who asks for it alone is told why it cannot be
-            post.start_sampling(order["interval"])
-            found["sampling"] = True
+    post = dask_scheduler.plugins.get(order["name"])
+    if post is None:
+        try:
+            post = SchedulerPost(order["name"], order["topic"], order["client"], order["message_limit"])
+            await post.start(dask_scheduler)
+            dask_scheduler.add_plugin(post, name=post.name)
+        except Exception as error:
+            found["problem"] = f"{type(error).__name__}: {error}"
+            return found
+        if order["interval"] is not None:
+            with contextlib.suppress(Exception):  # who asks for it alone is told why it cannot be
+                post.start_sampling(order["interval"])
+    found["sampling"] = post.interval
     return found
 
 
 def command(name: str, method: str, *args: Any, dask_scheduler: Any = None) -> Any:
     """Calls a method of our plugin."""
     return getattr(dask_scheduler.plugins[name], method)(*args)
+
+
+def discard(name: str, dask_scheduler: Any) -> None:
+    """Removes our plugin, if it is still there."""
+    plugin = dask_scheduler.plugins.get(name)
+    if plugin is not None:
+        plugin.remove()
 
 
 def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
@@ -143,7 +152,8 @@ def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
 
 async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     """The end of a run, as far as it is ordered: asks all workers for what they hold back, then
-    reads the span, the messages, the series and the attempts, and removes our plugin."""
+    reads the span, the messages, the series and the attempts, and retires or removes our plugin. All of it can be
+    asked again until the plugin is removed."""
     plugin = dask_scheduler.plugins.get(order["name"])
     extension = dask_scheduler.extensions.get("spans")
     span = extension.spans.get(order["span"]) if extension is not None else None
@@ -159,17 +169,19 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         result.update(_task_counts(order, plugin, span, dask_scheduler))
     if span is not None:
         result.update(await _read_span(span, result, dask_scheduler))
-    if order["series"] and plugin is not None:
-        result["series"] = plugin.stop_sampling()
-    if order["attempts"] and plugin is not None:
-        result["attempts"] = plugin.stop_watching()
-    # Behind what may fail: taken messages are not there for a second try.
-    if order["take"] and plugin is not None:
-        result["messages"], result["dropped"] = plugin.take_messages()
-    # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
-    if order["remove"] and result.get("complete", True):
+    if plugin is not None:
+        if order["series"]:
+            plugin.stop_sampling()
+        if order["series"] or order["take"]:
+            result["parcels"] = plugin.hand_over(order["got"])
+        if order["attempts"]:
+            result["attempts"] = plugin.stop_watching()
+        # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
+        if order["end"] and result.get("complete", True):
+            plugin.retire()
+            result["retired"] = True
+    if order["remove"]:
         _remove(order, plugin, dask_scheduler)
-        result["removed"] = True
     return result
 
 
@@ -201,9 +213,10 @@ async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str
 
 
 def _clocks(answers: dict[str, dict[str, Any]], plugin: Any) -> dict[str, tuple[float, float]]:
-    """By how many seconds the clock of each worker is behind, and how many that may be wrong by. Dask's own
-    estimate, for those that have left or are silent, holds the way of a message."""
-    seen = {} if plugin is None else {address: (delay, 1.0) for address, delay in plugin.delays.items()}
+    """By how many seconds the clock of each worker is behind, and how many that may be wrong by. Of those that
+    have left or are silent there is Dask's own estimate: the first one, when a worker comes, holds some seconds
+    in which a busy machine finds out what the worker has."""
+    seen = {} if plugin is None else {address: (delay, 5.0) for address, delay in plugin.delays.items()}
     for address, answer in answers.items():
         if "asked" in answer:
             asked, begun, ended, answered = (
@@ -356,7 +369,10 @@ async def _hand_over(
 
     answer: dict[str, Any] = {"totals": {}}
     # After that moment (of the scheduler's clock) nobody listens any more.
-    if topic is not None and time.time() + dask_worker.scheduler_delay < until:
+    late = time.time() + dask_worker.scheduler_delay >= until
+    if topic is not None and late:
+        answer["problem"] = "by its clock it was asked too late"
+    elif topic is not None:
         try:
             # Where the engine was never loaded, no record was made. The channel is loaded with the
             # first record that is sent: those held back may be older.

@@ -13,10 +13,16 @@ from roastcoffea.backends._spans import ANNOTATION
 
 __all__ = ["SchedulerPost"]
 
-# A client that is gone may come back for its data within this time.
+# A client that is gone, or that did not get the answer to its last question, may come back for its data within this
+# time.
 GRACE_SECONDS = 60.0
 
+# By how many seconds a clock must be off for Dask's estimate to be looked at again.
+DOUBTFUL_DELAY = 1.0
+
 _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
+# A number, the messages that had arrived, how many there was no room for, and a piece of the series.
+_Parcel: TypeAlias = tuple[int, list[bytes], int, bytes | None]
 
 
 class SchedulerPost(SchedulerPlugin):
@@ -34,11 +40,17 @@ class SchedulerPost(SchedulerPlugin):
     async def start(self, scheduler: Any) -> None:
         self.scheduler = scheduler
         self.series: WorkerSeries | None = None
+        self.interval: float | None = None  # None: the workers are not sampled
+        self._rest: WorkerSeries | None = None  # of a series that has ended
         self.tasks: TaskWatch | None = None
+        self._followed: bytes | None = None
         self.left: list[str] = []
         self._messages: list[bytes] = []
         self._message_bytes = 0
         self._dropped = 0
+        self._parcels: list[_Parcel] = []
+        self._parcel_count = 0
+        self._retired = False
         self._rounds: dict[str, set[str]] = {}
         self._arrived = asyncio.Event()
         self._founded: dict[str, str] = {}
@@ -58,7 +70,7 @@ class SchedulerPost(SchedulerPlugin):
         self.stop_sampling()
         self.stop_watching()
         self._forget_farewell()
-        self._messages = []
+        self._messages, self._parcels = [], []
         if self._held:
             self._held = False
             release_clock()
@@ -68,12 +80,23 @@ class SchedulerPost(SchedulerPlugin):
         # A task that still runs may send something more.
         asyncio.get_running_loop().call_later(GRACE_SECONDS, topics.pop, self.topic, None)
 
+    def retire(self) -> None:
+        """Collects nothing more. What was handed over is kept for a while, as the answer may be lost."""
+        self.stop_sampling()
+        self.stop_watching()
+        self._retired = True
+        self._remove_later()
+
     def add_client(self, scheduler: Any, client: str) -> None:
-        if client == self.client:
+        if client == self.client and not self._retired:
             self._forget_farewell()
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        if client == self.client and self._farewell is None:
+        if client == self.client:
+            self._remove_later()
+
+    def _remove_later(self) -> None:
+        if self._farewell is None:
             loop = asyncio.get_running_loop()
             self._farewell = loop.call_later(GRACE_SECONDS, self.remove)
 
@@ -88,7 +111,8 @@ class SchedulerPost(SchedulerPlugin):
         """Begins a new series, with a first look at once."""
         self.stop_sampling()
         self.start_watching()
-        self.series = WorkerSeries()
+        self.series, self._rest = WorkerSeries(), None
+        self._parcels = [(number, messages, dropped, None) for number, messages, dropped, _ in self._parcels]
         try:
             for address in self.scheduler.workers:
                 self._join(address)
@@ -98,6 +122,7 @@ class SchedulerPost(SchedulerPlugin):
             raise
         loop = asyncio.get_running_loop()
         self._tick_at(loop.time() + interval, interval)
+        self.interval = interval
 
     def _tick_at(self, due: float, interval: float) -> None:
         """By the loop's own clock: a callback of Tornado stands still while the system's clock is set back."""
@@ -110,32 +135,28 @@ class SchedulerPost(SchedulerPlugin):
 
         self._next_tick = loop.call_at(due, tick)
 
-    def stop_sampling(self) -> bytes | None:
-        """Takes a last look and hands the series over; None where there is none."""
+    def stop_sampling(self) -> None:
+        """Takes a last look at the workers."""
         if self._next_tick is not None:
             self._next_tick.cancel()
             self._next_tick = None
-        if self.series is None:
-            return None
-        self._tick()
-        data = self.series.to_bytes()
-        self.series = None
-        return data
+        self.interval = None
+        if self.series is not None:
+            self._tick()
+            self._rest, self.series = self.series, None
 
-    def cut_series(self) -> bytes | None:
-        """Hands over what was sampled so far; what comes is a new piece."""
-        if self.series is None:
-            return None
-        piece, self.series = self.series, WorkerSeries()
-        return piece.to_bytes()
-
-    def news(self) -> tuple[list[bytes], int, bytes | None]:
-        """The messages that have arrived and the series so far, which are not kept here any more."""
-        return (*self.take_messages(), self.cut_series())
+    def _cut_series(self) -> bytes | None:
+        """What was sampled so far; what comes is a new piece."""
+        piece, self._rest = self._rest, None
+        if self.series is not None:
+            piece, self.series = self.series, WorkerSeries()
+        return None if piece is None else piece.to_bytes()
 
     def _tick(self) -> None:
         if self.series is not None:
             self.series.tick(self.scheduler.workers.values())
+        for address in [one for one, delay in self.delays.items() if abs(delay) > DOUBTFUL_DELAY]:
+            self._note_delay(address)
 
     def _join(self, address: str) -> None:
         if self.series is not None:
@@ -143,8 +164,8 @@ class SchedulerPost(SchedulerPlugin):
             self.series.join(address, threads=worker.nthreads, host=worker.host)
 
     def _note_delay(self, address: str) -> None:
-        """Dask's estimate of how much the clock of a worker is behind. A message that was long on its way makes it
-        too large: the smallest one counts."""
+        """Dask's estimate of how much the clock of a worker is behind, at each heartbeat. A message that was long on
+        its way makes it too large: the smallest one counts."""
         worker = self.scheduler.workers.get(address)
         if worker is not None:
             self.delays[address] = min(worker.time_delay, self.delays.get(address, worker.time_delay))
@@ -157,6 +178,9 @@ class SchedulerPost(SchedulerPlugin):
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
     ) -> None:
         self.left.append(worker)
+        for heard in self._rounds.values():
+            heard.add(worker)
+        self._arrived.set()
         if self.series is not None:
             self.series.leave(worker)
 
@@ -166,23 +190,22 @@ class SchedulerPost(SchedulerPlugin):
         """Follows the tasks from now on. Again: nothing happens."""
         if self.tasks is not None:
             return
-        self.tasks = TaskWatch(self.scheduler.tasks)
+        self.tasks, self._followed = TaskWatch(self.scheduler.tasks), None
         # In place of the class's own, so that a step of a task goes straight to the engine.
         vars(self)["transition"] = self.tasks.transition
         _RaisedTap.put_on(self.scheduler, self.tasks)
 
     def stop_watching(self) -> bytes | None:
-        """Hands over what was seen; None where nothing is followed."""
+        """Hands over what was seen, again where it was asked before; None where nothing was followed."""
         tasks, self.tasks = self.tasks, None
-        if tasks is None:
-            return None
-        vars(self).pop("transition", None)
-        _RaisedTap.take_off(self.scheduler, tasks)
-        return tasks.finish().to_bytes()
+        if tasks is not None:
+            vars(self).pop("transition", None)
+            _RaisedTap.take_off(self.scheduler, tasks)
+            self._followed = tasks.finish().to_bytes()
+        return self._followed
 
     def _note_departure(self, event: Mapping[str, Any]) -> None:
         """The scheduler tells it before it takes the tasks back."""
-        self._note_delay(event["worker"])
         if self.tasks is None:
             return
         tasks = self.scheduler.tasks
@@ -224,11 +247,18 @@ class SchedulerPost(SchedulerPlugin):
         self._messages.append(data)
         self._message_bytes += len(data)
 
-    def take_messages(self) -> tuple[list[bytes], int]:
-        """What has arrived, and how many there was no room for."""
-        taken = self._messages, self._dropped
-        self._messages, self._message_bytes, self._dropped = [], 0, 0
-        return taken
+    def hand_over(self, got: int) -> list[_Parcel]:
+        """The messages that have arrived and the series so far, for a client that has all parcels up to number
+        `got`. A parcel is kept, and handed over again, until the client says that it has it."""
+        for _, messages, _, _ in (parcel for parcel in self._parcels if parcel[0] <= got):
+            self._message_bytes -= sum(map(len, messages))
+        self._parcels = [parcel for parcel in self._parcels if parcel[0] > got]
+        piece = self._cut_series()
+        if self._messages or self._dropped or piece is not None:
+            self._parcel_count += 1
+            self._parcels.append((self._parcel_count, self._messages, self._dropped, piece))
+            self._messages, self._dropped = [], 0
+        return self._parcels
 
     async def wait_for_round(
         self, round_id: str, workers: Iterable[str], timeout: float
@@ -238,14 +268,16 @@ class SchedulerPost(SchedulerPlugin):
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
         wanted = set(workers)
-        while missing := wanted - self._rounds.get(round_id, set()) - set(self.left):
+        heard = self._rounds.setdefault(round_id, set())
+        heard |= wanted.intersection(self.left)
+        while not wanted <= heard:  # which looks at the sizes first
             self._arrived.clear()
             try:
                 await asyncio.wait_for(self._arrived.wait(), end - loop.time())
             except TimeoutError:
                 break
         self._rounds.pop(round_id, None)
-        return sorted(missing)
+        return sorted(wanted - heard)
 
     # ---- spans ----
 

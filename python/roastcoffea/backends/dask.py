@@ -7,11 +7,21 @@ import math
 import threading
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.backends._client_post import ClientPost
-from roastcoffea.backends._remote import by_value, command, finish, finish_worker, has_us, install, look
+from roastcoffea.backends._remote import (
+    by_value,
+    command,
+    discard,
+    finish,
+    finish_worker,
+    has_us,
+    install,
+    look,
+)
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
@@ -52,21 +62,23 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._looked: dict[str, Any] | None = None
         self._lacking: list[str] | None = None  # workers without this package, when they were asked
         self._name: str | None = None
+        self._planned: str | None = None  # a name under which the post may be there: the answer was lost
         self._local: ClientPost | None = None
         self._sampling = False
         self._sampled_every: float | None = None  # seconds, since begin_run(), where it did
         self._channel = False
         self._spans: dict[str, DaskSpan] = {}
         self._slow: list[str] = []
+        self._in_vain = False  # the last question to the scheduler had no answer
         self._zero = 0.0  # the moment that the steady clock of the scheduler counts from
         self._clock_offset = 0.0
         self._clock_offsets: dict[str, float] = {}
         self._ended: dict[str, Any] = {}  # the answer to end_run(), where there was one
-        # What was fetched while the run went on.
+        # What was handed over so far.
+        self._got = 0  # the number of the last parcel
         self._pieces: WorkerSeries | None = None
         self._fetched: list[bytes] = []
-        self._fetched_dropped = 0
-        self._told = 0, 0, 0  # messages, ticks and events that news() has told of
+        self._dropped = 0
 
     @property
     def series(self) -> WorkerSeries | None:
@@ -135,20 +147,16 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             return {}
         self._sampling, self._sampled_every = False, None
         result = self._ended or self._finish(series=True, attempts=True)
-        try:
-            if self._local is not None:
-                self._series = self._local.stop_sampling()
-                if self._local.failed:
-                    self._note(
-                        f"{self._local.failed} looks at the workers failed, the last one with "
-                        f"{self._local.failure}"
-                    )
-            elif result.get("series") is not None:
-                self._series = self._join(result["series"])
-            elif result:
-                self._note("the series of the workers is lost: the scheduler had lost our plugin")
-        except Exception as error:
-            self._note(f"the series of the workers is lost: {_words(error)}")
+        if self._local is not None:
+            self._keep([], 0, self._local.stop_sampling())
+            if self._local.failed:
+                self._note(
+                    f"{self._local.failed} looks at the workers failed, the last one with "
+                    f"{self._local.failure}"
+                )
+        elif result and "parcels" not in result:
+            self._note("the last samples of the workers are lost: the scheduler had lost our plugin")
+        self._series = self._pieces
         self._remove_if_done()
         return {} if self._series is None else TrackingData(self._series)
 
@@ -165,21 +173,20 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             return []
         result = self._ended or self._finish(ask=True, take=True, attempts=not self._sampling)
         self._channel = False
-        messages, dropped = result.get("messages", []), result.get("dropped", 0)
         unheard = result.get("unheard", [])
         if self._local is not None:
             unheard = self._local.wait_for_round(
                 result.get("round", ""), result.get("told", []), WORKER_TIMEOUT
             )
-            messages, dropped = self._local.take_messages()
-        messages, dropped = [*self._fetched, *messages], self._fetched_dropped + dropped
-        self._fetched, self._fetched_dropped, self._told = [], 0, (0, 0, 0)
+            self._keep(*self._local.hand_over())
+        messages, dropped = self._fetched, self._dropped
+        self._fetched, self._dropped = [], 0
         if dropped:
             self._note(f"there was no room for {dropped} messages of chunk records: they are lost")
         if unheard:
             self._note(f"the last chunk records may be missing of {_list(unheard)}")
         self._remove_if_done()
-        return list(messages)
+        return messages
 
     # ---- while the run goes on ----
 
@@ -187,30 +194,38 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         if self._name is None or not (self._channel or self._sampling):
             return [], None
         if self._local is not None:
-            messages, series = self._local.peek()
-        else:
-            fetched, dropped, piece = self._on_scheduler(command, self._name, "news")
-            self._fetched += fetched
-            self._fetched_dropped += dropped
-            if piece is not None:
-                self._pieces = self._join(piece)
-            messages, series = self._fetched, self._pieces
-        known, ticks, events = self._told
-        fresh = None
-        if series is not None:
-            fresh = WorkerSeries()
-            fresh.extend(series, ticks, events)
-            ticks, events = len(series), len(series.events)
-        self._told = len(messages), ticks, events
-        return messages[known:], fresh
+            messages, dropped, piece = self._local.hand_over()
+            self._keep(messages, dropped, piece)
+            return messages, piece
+        return self._take_parcels(self._on_scheduler(command, self._name, "hand_over", self._got))
 
-    def _join(self, data: bytes) -> WorkerSeries:
-        """The pieces that were fetched, with this one behind them."""
-        piece = WorkerSeries.from_bytes(data)
-        if self._pieces is None:
-            return piece
-        self._pieces.extend(piece)
-        return self._pieces
+    def _take_parcels(self, parcels: list[Any]) -> tuple[list[bytes], WorkerSeries | None]:
+        """Keeps those that are not here yet, and tells what was in them."""
+        fresh: list[bytes] = []
+        series: WorkerSeries | None = None
+        for number, messages, dropped, data in parcels:
+            if number <= self._got:
+                continue
+            self._got = number
+            piece = None if data is None else self._unpack(data)
+            self._keep(messages, dropped, piece)
+            fresh += messages
+            if piece is not None:
+                series = _extended(series, piece)
+        return fresh, series
+
+    def _keep(self, messages: list[bytes], dropped: int, piece: WorkerSeries | None) -> None:
+        self._fetched += messages
+        self._dropped += dropped
+        if piece is not None:
+            self._pieces = _extended(self._pieces, piece)
+
+    def _unpack(self, data: bytes) -> WorkerSeries | None:
+        try:
+            return WorkerSeries.from_bytes(data)
+        except ValueError as error:
+            self._note(f"a piece of the series of the workers is lost: {_words(error)}")
+            return None
 
     # ---- spans ----
 
@@ -293,8 +308,9 @@ class DaskMetricsBackend(AbstractMetricsBackend):
     # ---- the end of a run ----
 
     def end_run(self, span_info: Any) -> None:
-        """All that `get_span_metrics`, `close_channel` and `stop_tracking` ask for, in one call. Where it
-        fails, or the post is at the client and still waits for messages, they ask one by one."""
+        """All that `get_span_metrics`, `close_channel` and `stop_tracking` ask for, in one call, and that the answer
+        has arrived in another. Where it fails, or the post is at the client and still waits for messages, they ask one
+        by one."""
         if self._name is None or self._local is not None:
             return
         span = span_info.id if isinstance(span_info, DaskSpan) else None
@@ -306,9 +322,11 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             take=self._channel,
             series=self._sampling,
             attempts=True,
-            remove=self._spans.keys() <= {span},
+            end=self._spans.keys() <= {span},
         )
-        if self._ended.get("removed"):
+        if self._ended.get("retired"):
+            with suppress(Exception):  # then it goes by itself after a while
+                self._on_scheduler(discard, self._name)
             self._name, self._slow = None, []
 
     # ---- the post on the scheduler ----
@@ -332,7 +350,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._ended = {}
         if self._name is not None:
             return True
-        name = f"roastcoffea-{uuid.uuid4().hex}"
+        name = self._planned = self._planned or f"roastcoffea-{uuid.uuid4().hex}"
         order = {
             "name": name,
             "topic": f"dask:{name}",
@@ -353,8 +371,8 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 "from the client, and the attempts of the tasks are not known"
             )
             self._local = ClientPost(self.client, f"dask:{name}", MESSAGE_LIMIT, self._zero)
-        self._name = name
-        self._sampled_every = interval if found["sampling"] else None
+        self._name, self._planned, self._got = name, None, 0
+        self._sampled_every = found["sampling"]
         return True
 
     def _remove_if_done(self) -> None:
@@ -383,6 +401,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         take: bool = False,
         series: bool = False,
         attempts: bool = False,
+        end: bool = False,
         remove: bool = False,
     ) -> dict[str, Any]:
         """One call of the scheduler at the end of the run. Empty where it did not answer."""
@@ -403,6 +422,8 @@ class DaskMetricsBackend(AbstractMetricsBackend):
             "take": take,
             "series": series,
             "attempts": attempts,
+            "got": self._got,
+            "end": end,
             "remove": remove,
         }
         try:
@@ -416,6 +437,7 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         self._take_clocks(result["clocks"])
         if ask:
             self._tell_about_workers(result)
+        self._take_parcels(result.get("parcels", []))
         if attempts:
             self._take_attempts(result.get("attempts"))
         result.update(round=order["round"], span=span)
@@ -467,12 +489,23 @@ class DaskMetricsBackend(AbstractMetricsBackend):
                 self._note(f"{address} could not hand over what it measured: {answer['problem']}")
 
     def _on_scheduler(self, function: Any, *args: Any) -> Any:
+        """The answer to a question that may be asked twice: where no answer comes it is asked again, unless the
+        question before was in vain as well."""
         self._check_synchronous()
-        status = getattr(self.client, "status", "running")
-        if status != "running":
-            raise ConnectionError(f"the client is {status}")
         sent = by_value(function)
-        return self.client.run_on_scheduler(sent, *args, callback_timeout=CALL_TIMEOUT)
+        for last in (self._in_vain, True):
+            status = getattr(self.client, "status", "running")
+            if status != "running":
+                raise ConnectionError(f"the client is {status}")
+            try:
+                answer = self.client.run_on_scheduler(sent, *args, callback_timeout=CALL_TIMEOUT)
+                self._in_vain = False
+                return answer
+            except (OSError, TimeoutError):
+                self._in_vain = True
+                if last:
+                    raise
+        return None
 
     def _check_synchronous(self) -> None:
         if getattr(self.client, "asynchronous", False) is True:
@@ -492,6 +525,12 @@ DaskBackend = DaskMetricsBackend
 
 def _is_interval(seconds: float) -> bool:
     return seconds > 0 and math.isfinite(seconds)
+
+
+def _extended(series: WorkerSeries | None, piece: WorkerSeries) -> WorkerSeries:
+    series = WorkerSeries() if series is None else series
+    series.extend(piece)
+    return series
 
 
 def _real(offset: float, error: float) -> float:

@@ -44,7 +44,7 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         self._topic: str | None = None
         self._shared: SharedFile | None = None
         self._arrived: list[bytes] = []  # fetched while the run went on
-        self._told = 0, 0  # ticks and events that news() has told of
+        self._told = 0  # how many of these news() has told of
 
     # ---- workers ----
 
@@ -106,7 +106,7 @@ class LocalMetricsBackend(AbstractMetricsBackend):
         (topic, self._topic), (shared, self._shared) = (self._topic, None), (self._shared, None)
         if topic is None:
             return []
-        arrived, self._arrived, self._told = self._arrived, [], (0, 0)
+        arrived, self._arrived, self._told = self._arrived, [], 0
         try:
             if shared is None:
                 return [*arrived, *take_memory(topic)]
@@ -127,18 +127,11 @@ class LocalMetricsBackend(AbstractMetricsBackend):
     def news(self) -> tuple[list[bytes], WorkerSeries | None]:
         if self._topic is None:
             return [], None
-        logs = take_memory(self._topic) if self._shared is None else self._shared.read()
-        self._arrived += logs
-        ticks, events = self._told
-        series = fresh = None
-        if self._sampler is not None:
-            series = _Tracked(self._sampler.tree, self._sampler.pool, self.executor).series
-        if series is not None:
-            fresh = WorkerSeries()
-            fresh.extend(series, ticks, events)
-            ticks, events = len(series), len(series.events)
-        self._told = ticks, events
-        return logs, fresh
+        self._arrived += take_memory(self._topic) if self._shared is None else self._shared.read()
+        piece = self._sampler.news() if self._sampler is not None else None
+        # Only now: what could not be told is told by the next call.
+        told, self._told = self._told, len(self._arrived)
+        return self._arrived[told:], piece
 
     # ---- spans: there are none; the chunks know their CPU time ----
 
@@ -184,6 +177,11 @@ class _Tracked:
             self._series = self._tree.series(workers, socket.gethostname())
         return self._series
 
+    def news(self) -> WorkerSeries | None:
+        """The piece of the series that is new since the last call."""
+        workers = self._workers()
+        return self._tree.news(workers, socket.gethostname()) if any(workers.values()) else None
+
     def as_tracking_data(self) -> dict[str, dict[Any, Any]]:
         series = self.series
         if series is not None:
@@ -214,6 +212,8 @@ class _Sampler:
         self.failed = 0
         self.error = ""
         self.tree = tree
+        self._executor = executor
+        self._lock = threading.Lock()  # the tree is looked at by one thread at a time
         self._interval = interval
         self._own_pool = _pool_instances(executor)
         # A pool that the executor will make is not there yet: what is there belongs to somebody else.
@@ -228,6 +228,11 @@ class _Sampler:
         self._stop.set()
         self._thread.join()
         self._look()
+
+    def news(self) -> WorkerSeries | None:
+        """What was seen since the last call."""
+        with self._lock:
+            return _Tracked(self.tree, self.pool, self._executor).news()
 
     def _run(self) -> None:
         pause, extra = SOON, EXTRA_LOOKS
@@ -246,11 +251,12 @@ class _Sampler:
     def _look(self) -> bool:
         """Whether processes came or went."""
         try:
-            # Before as well: a pool that breaks forgets its processes at once.
-            self._note_pools()
-            changed = self.tree.sample()
-            self._note_pools()
-            return changed
+            with self._lock:
+                # Before as well: a pool that breaks forgets its processes at once.
+                self._note_pools()
+                changed = self.tree.sample()
+                self._note_pools()
+                return changed
         except Exception as error:
             self.failed += 1
             self.error = f"{type(error).__name__}: {error}"
