@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import random
 import signal
 import subprocess
@@ -14,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import distributed
+from clocks import Clocks, WrongClock
 
 FEWEST, MOST = 2, 4  # workers
 OTHER_SIDE = ("-n", "scheduler")  # the network namespace in which the scheduler is, as ip wants it
 LINK = {"soak0": ("10.77.0.1", ()), "soak1": ("10.77.0.2", OTHER_SIDE)}  # its ends: address and namespace
-FAKETIME = next(iter(glob.glob("/usr/lib*/*/faketime/libfaketimeMT.so.1")), None)
 
 
 def ip(*arguments: str) -> None:
@@ -43,25 +42,28 @@ class Cluster:
         self.folder, self.linked, self.started = folder, linked, 0
         self.here, there = (address for address, _ in LINK.values()) if linked else ("127.0.0.1",) * 2
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
-        side = ["ip", "netns", "exec", OTHER_SIDE[1]] if linked else []
+        self.clocks: dict[str, WrongClock] = {}
+        self._make_clock = Clocks(folder).wrong_by
+        side = ("ip", "netns", "exec", OTHER_SIDE[1]) if linked else ()
         self.scheduler = self.run("scheduler", "--port", "0", "--host", there, side=side)
         self.fill_up()
 
-    def run(self, what: str, *options: str, side: list[str] | None = None, **environment: str) -> subprocess.Popen[bytes]:
-        command = [*(side or []), sys.executable, "-m", "dask", what, "--scheduler-file", str(self.folder / "scheduler"),
+    def run(self, what: str, *options: str, side: tuple[str, ...] = (), env: Any = None) -> subprocess.Popen[bytes]:
+        command = [*side, sys.executable, "-m", "dask", what, "--scheduler-file", str(self.folder / "scheduler"),
                    "--no-dashboard", *options]
         with open(self.folder / "logs" / f"{what}.log", "ab") as log:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                                    env={**os.environ, **environment})
+                                    env=env)
 
     def client(self) -> distributed.Client:
         return distributed.Client(scheduler_file=str(self.folder / "scheduler"), timeout=120, set_as_default=False)
 
-    def add_worker(self, **environment: str) -> None:
+    def add_worker(self, seconds_off: int = 0) -> None:
         self.started += 1
         name = f"worker{self.started}"
+        self.clocks[name] = self._make_clock(seconds_off)
         self.workers[name] = self.run("worker", "--name", name, "--host", self.here, "--nthreads", "1", "--no-nanny",
-                                      "--local-directory", str(self.folder / "scratch"), **environment)
+                                      "--local-directory", str(self.folder / "scratch"), env=self.clocks[name].env)
 
     def fill_up(self) -> None:
         """Forgets workers that have gone; others come for them."""
@@ -85,8 +87,7 @@ class Faults:
         self._chance = random.Random(f"{seed} faults")
         self._to_heal: list[tuple[float, Callable[[], object]]] = []
         self._lock = threading.Lock()
-        self._kinds = [self.kill, self.pause, self.add, self.retire]
-        self._kinds += [self.add_with_another_clock] if FAKETIME else []
+        self._kinds = [self.kill, self.pause, self.add, self.retire, self.set_clock]
         self._kinds += [self.fill] if small else []
         self._kinds += [self.cut] if cluster.linked else []
 
@@ -124,14 +125,13 @@ class Faults:
         process.send_signal(signal.SIGSTOP)
         self.later(lambda: process.send_signal(signal.SIGCONT))
 
-    def add(self, **environment: str) -> None:
+    def add(self) -> None:
         if len(self.cluster.workers) >= MOST:
             self.worker()[1].kill()
-        self.cluster.add_worker(**environment)
+        self.cluster.add_worker(self._chance.choice((-30, 0, 30)))
 
-    def add_with_another_clock(self) -> None:
-        clock = self._chance.choice(("-30s", "+30s"))
-        self.add(LD_PRELOAD=FAKETIME or "", FAKETIME=clock, FAKETIME_DONT_FAKE_MONOTONIC="1")
+    def set_clock(self) -> None:
+        self.cluster.clocks[self.worker()[0]].set(self._chance.choice((-30, 0, 30)))
 
     def retire(self) -> None:
         def ask(name: str) -> None:  # that may take long, or fail
