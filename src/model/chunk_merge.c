@@ -257,7 +257,7 @@ roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_s
     roast_chunklog *shifted;
     entry_map map;
     ROAST_TRY(roast_chunklog_new(&shifted, err));
-    roast_status status = init_map(&map, shifted, log);
+    roast_status status = init_map(&map, log);
     if (status == ROAST_OK)
         status = shift_origins(shifted, shifts, count, &map, log->entries.count);
     if (status == ROAST_OK)
