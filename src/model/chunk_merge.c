@@ -259,6 +259,8 @@ roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_s
     ROAST_TRY(roast_chunklog_new(&shifted, err));
     roast_status status = init_map(&map, log);
     if (status == ROAST_OK)
+        status = add_all(&map, shifted, log);
+    if (status == ROAST_OK)
         status = shift_origins(shifted, shifts, count, &map, log->entries.count);
     if (status == ROAST_OK)
         status = merge_rows(shifted, log, false, map.refs, &result);
