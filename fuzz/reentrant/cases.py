@@ -104,6 +104,14 @@ def find_entries() -> list[str]:
     return sorted(name for name in found if not name.endswith("offset__"))
 
 
+def takes_arguments(entry: str) -> bool:
+    """Whether a caller's objects get in. What is not known does."""
+    parameters = SIGNATURES.get(entry)
+    if entry in SIGNATURES and parameters is not None:
+        return bool(parameters) or entry.endswith(("__new__", "__init__"))
+    return valid.ARGUMENTS.get(entry, valid.BY_NAME.get(entry.partition(".")[2])) != ()
+
+
 # ---- one case ----
 
 
@@ -166,8 +174,9 @@ class Case:
         self.ok = False
         world.actions += [world.change_container] * 8
         world.actions += [world.drop_references] * 2
-        world.actions += [self.start_a_chunk, self.use_something, self.use_something, self.call_again, self.use_a_log,
-                          self.shorten_memory, self.use_settings, world.collect_garbage, world.act_in_a_thread,
+        world.actions += [self.use_something] * 4
+        world.actions += [self.start_a_chunk, self.call_again, self.use_a_log, self.use_a_log, self.shorten_memory,
+                          self.use_settings, world.collect_garbage, world.act_in_a_thread, self.open_sections,
                           self.end_sections]
 
     # ---- what a hostile object may do with the engine ----
@@ -185,7 +194,8 @@ class Case:
             thing = world.pick(world.things)
             name = type(thing).__name__
             if hasattr(_core, name):
-                self.use(world.pick(sorted(entries_of_type(name, type(thing)))), thing)
+                entries = sorted(entries_of_type(name, type(thing)))
+                self.use(world.pick([entry for entry in entries if takes_arguments(entry)] or entries), thing)
 
     def call_again(self) -> None:
         if self.world.depth < worlds.DEEPEST:
@@ -208,6 +218,13 @@ class Case:
         self.world.call(self.world.pick((
             _core.flush_outbox, lambda: _core.flush_outbox("memory:a"), _core.faults, _core.sampler_stats,
             lambda: _core.configure(sampler_interval=0.001), lambda: _core.configure(readings=[]))))
+
+    def open_sections(self) -> None:
+        if self.processor is not None:
+            for name in ("outer", "a", "b", "c"):
+                section = _core.track_time(self.processor, name)
+                self.world.call(section.__enter__)
+                self.world.things.append(section)
 
     def end_sections(self) -> None:
         for thing in list(self.world.things):
@@ -355,7 +372,9 @@ class Case:
         self.processor = self.events = self.mapping = None
         world.depth += 1
         world.containers.clear()
+        world.homes.clear()
         world.things.clear()
+        world.home = None
         gc.collect()
         gc.freeze()  # what is left are classes and caches: the next collection need not walk through them
         worlds.current = None
@@ -401,9 +420,12 @@ def named_cases(names: list[str]) -> Iterator[tuple[str, int]]:
         yield entry, int(number)
 
 
-def listed_cases(first: int, last: int, step: int) -> Iterator[tuple[str, int]]:
+def listed_cases(first: int, last: int, step: int, only: str) -> Iterator[tuple[str, int]]:
+    """Those that take nothing of the caller's only now and then."""
+    entries = [entry for entry in find_entries() if only in entry]
+    wanted = [entry for entry in entries if takes_arguments(entry)]
     for number in range(first, last, step):
-        for entry in find_entries():
+        for entry in entries if number % 8 == 0 else wanted:
             yield entry, number
 
 
@@ -414,6 +436,7 @@ def main() -> int:
     parser.add_argument("--trace", action="store_true", help="prints what hostile objects do")
     parser.add_argument("--file", type=Path, help="a file of cases, one a line")
     parser.add_argument("--numbers", type=int, nargs=3, default=(0, 0, 1), help="first, last + 1 and step, of all entries")
+    parser.add_argument("--only", default="", help="of those, entries with this in their name")
     parser.add_argument("--after", help="the case after which to begin")
     parser.add_argument("--seconds", type=float, default=1e9, help="ends then")
     parser.add_argument("--current", type=Path, help="the file that names the case that is running")
@@ -426,7 +449,7 @@ def main() -> int:
     faulthandler.enable()
     cases: Iterator[tuple[str, int]] = itertools.chain(
         named_cases(options.case), named_cases(options.file.read_text().splitlines() if options.file else []),
-        listed_cases(*options.numbers))
+        listed_cases(*options.numbers, options.only))
     if options.after:
         wanted = next(named_cases([options.after]))
         cases = itertools.islice(itertools.dropwhile(lambda case: case != wanted, cases), 1, None)

@@ -11,14 +11,16 @@ import gc
 import math
 import threading
 from array import array
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import suppress
+from itertools import chain
 from random import Random
 from typing import Any
 
 from roastcoffea._core import ChunkLog
 
 DEEPEST = 3  # calls of the engine inside of calls of the engine
+DEEPEST_PART = 12  # parts inside of parts that are poisoned
 HARM = 60  # how often in a case
 
 
@@ -48,7 +50,11 @@ class World:
         self.harm = 0 if tame else HARM
         self.depth = 0
         self.containers: list[Any] = []  # dicts, lists and nodes that the engine may be reading
+        self.places: set[int] | None = None  # parts to poison of the value that is being made
+        self.place = 0
+        self.homes: list[Any] = []  # containers of hostile objects
         self.things: list[Any] = []  # objects of the engine
+        self.home: Any = None  # of the hostile object that acts
         self.actions: list[Callable[[], Any]] = []
         self.raised: BaseException | None = None
         self.broken: list[str] = []
@@ -83,16 +89,17 @@ class World:
 
     # ---- what a hostile method does ----
 
-    def intrude(self, where: str) -> None:
+    def intrude(self, where: str, home: Any = None) -> None:
+        """Called by every hostile method. `home` is the container that the object was put into."""
         try:
             next(map(abs, (1,)))  # a call from C: there the interpreter notices an exception that is set already
-            self.do_harm(where)
+            self.do_harm(where, home)
         except SystemError as error:
             self.note(error)
             show_c_stack()
             raise
 
-    def do_harm(self, where: str) -> None:
+    def do_harm(self, where: str, home: Any) -> None:
         if self.depth == 0 or self.depth > DEEPEST or self.harm <= 0:
             return
         self.harm -= 1
@@ -101,8 +108,11 @@ class World:
             return
         if draw > 0.15:
             action = self.pick(self.actions)
+            if home is not None and self.chance(0.4):
+                action = self.change_home
             if self.trace is not None:
                 self.trace(f"{'  ' * self.depth}{where}: {action.__name__}")
+            self.home = home
             action()
         if draw < 0.25:
             error = make_error(self)
@@ -119,33 +129,62 @@ class World:
         """A value of a wrong type, size or kind."""
         return self.pick(ODD)(self)
 
-    def poison(self, value: Any, deep: int = 12) -> Any:
-        """The same value, with hostile or odd parts in it here and there."""
-        if self.rate == 0 or deep == 0:
+    def poison(self, value: Any) -> Any:
+        """The same value, with hostile or odd parts in it: in a few places, so that all before them is read as usual,
+        or in many."""
+        if self.rate == 0:
             return value
-        if self.chance(self.rate):
-            return self.odd() if self.chance(0.3) else self.make_hostile(value)
+        self.places = None
+        if self.chance(0.75):
+            parts = list(walk_parts(value, DEEPEST_PART))
+            inner = [place for place, is_container in enumerate(parts) if is_container] or [0]
+            self.places = {self.pick(inner) if self.chance(0.5) else self.random.randrange(len(parts))
+                           for _ in range(self.pick((0, 1, 1, 2, 3, 6)))}
+        self.place = 0
+        return self.poison_part(value, DEEPEST_PART)
+
+    def poison_part(self, value: Any, deep: int) -> Any:
+        place, self.place = self.place, self.place + 1
+        if (place in self.places) if self.places is not None else self.chance(self.rate):
+            return self.odd() if self.chance(0.2) else self.make_hostile(value)
         made = value
+        if deep == 0:
+            return value
         if type(value) is dict:
             made = {}
             for key, item in value.items():
-                key = key if isinstance(key, str) and self.chance(0.7) else self.poison(key, deep - 1)
+                key = self.poison_part(key, deep - 1)
                 try:
-                    made[key] = self.poison(item, deep - 1)
+                    made[key] = self.poison_part(item, deep - 1)
                 except TypeError:  # a key without a hash
                     made[type(key).__name__] = item
+            self.settle(made, [*made, *made.values()])
         elif type(value) in (list, tuple):
-            made = type(value)(self.poison(item, deep - 1) for item in value)
+            made = type(value)([self.poison_part(item, deep - 1) for item in value])
+            if type(value) is list:
+                self.settle(made, made)
         elif isinstance(value, (Node, Slotted)):
             for name in attributes_of(value):
-                object.__setattr__(value, name, self.poison(getattr(value, name), deep - 1))
+                object.__setattr__(value, name, self.poison_part(getattr(value, name), deep - 1))
+            self.settle(value, [getattr(value, name) for name in attributes_of(value)])
         if isinstance(made, (dict, list, Node, Slotted)) and self.chance(0.7):
             self.containers.append(made)
         return made
 
+    def settle(self, home: Any, items: Any) -> None:
+        """Tells hostile objects what they were put into. By a place in a list, which holds no reference for long."""
+        self.homes.append(home)
+        for item in items:
+            if type(item).__name__ == "Hostile":
+                object.__setattr__(item, "home", len(self.homes) - 1)
+
+    def home_of(self, item: Any) -> Any:
+        place = object.__getattribute__(item, "__dict__").get("home", -1)
+        return self.homes[place] if 0 <= place < len(self.homes) else None
+
     def make_hostile(self, value: Any) -> Any:
         base = self.pick(BASES.get(type(value), (object,)))
-        groups = frozenset(name for name in GROUPS if self.chance(0.45))
+        groups = frozenset(name for name in GROUPS if name in NEEDED.get(type(value), ()) or self.chance(0.4))
         made_by = hostile_class(base, groups)
         try:
             made = made_by(value) if base not in (object, MutableMapping) else made_by()
@@ -160,10 +199,14 @@ class World:
 
     # ---- changes of what the engine may be reading ----
 
+    def change_home(self) -> None:
+        self.change(self.home)
+
     def change_container(self) -> None:
-        if not self.containers:
-            return
-        one = self.pick(self.containers)
+        if self.containers:
+            self.change(self.pick(self.containers))
+
+    def change(self, one: Any) -> None:
         if isinstance(one, dict):
             self.change_dict(one)
         elif isinstance(one, list):
@@ -216,8 +259,10 @@ class World:
     def drop_references(self) -> None:
         """Lets go of all that the case holds, then of all that one container holds."""
         held, self.containers = self.containers, []
-        one = self.pick(held) if held else None
+        one = self.home if self.home is not None else self.pick(held) if held else None
+        self.home = None
         held.clear()
+        self.homes.clear()
         self.things.clear()
         if one is not None:
             self.containers.append(one)
@@ -239,6 +284,21 @@ class World:
             thread = threading.Thread(target=self.call, args=(action,))
             thread.start()
             thread.join()
+
+
+def walk_parts(value: Any, deep: int) -> Iterator[bool]:
+    """In the order of poison_part(): for each part whether it has parts itself."""
+    inside: Iterable[Any] = ()
+    if type(value) is dict:
+        inside = chain.from_iterable(value.items())
+    elif type(value) in (list, tuple):
+        inside = value
+    elif isinstance(value, (Node, Slotted)):
+        inside = [getattr(value, name) for name in attributes_of(value)]
+    yield inside != ()
+    if deep > 0:
+        for part in inside:
+            yield from walk_parts(part, deep - 1)
 
 
 def show_c_stack() -> None:
@@ -330,11 +390,27 @@ BASES: dict[type, tuple[type, ...]] = {
     str: (str, str, object), int: (int, float, object), float: (float, object, int), bool: (int, object),
     bytes: (bytes, object),
 }
+# Without these it would be turned away at the door.
+NEEDED: dict[type, tuple[str, ...]] = {
+    dict: ("mapping", "sequence"), list: ("sequence",), tuple: ("sequence",), int: ("number",), float: ("number",),
+    Node: ("attribute",),
+}
 USUAL: dict[str, Any] = {
     "__float__": 1.5, "__int__": 3, "__index__": 3, "__bool__": True, "__round__": 1, "__trunc__": 1, "__str__": "text",
     "__repr__": "text", "__format__": "text", "__fspath__": "place", "__bytes__": b"abc", "__eq__": False, "__ne__": True,
     "__hash__": 7, "__len__": 2, "__contains__": True, "__length_hint__": 2, "keys": ["a"], "items": [("a", 1)],
     "values": [1], "__exit__": False, "__instancecheck__": True, "__reduce__": (dict, ()), "__reduce_ex__": (dict, ()),
+}
+NO_PAIRS: tuple[Callable[[], Any], ...] = (
+    lambda: [1, 2], lambda: ["ab"], lambda: [("a",)], lambda: [("a", 1, 2)], lambda: [["a", 1]], lambda: [None],
+    lambda: iter([("a", 1)]), lambda: (("a", 1),), lambda: [("a", 1), 3], lambda: [{}], lambda: [("\ud800", 1)])
+LIES: dict[str, tuple[Callable[[], Any], ...]] = {
+    "items": NO_PAIRS, "__iter__": tuple(lambda lie=lie: iter(lie()) for lie in NO_PAIRS),
+    "keys": (lambda: ["a", "missing"], lambda: [1, None], lambda: "ab", lambda: [[]], lambda: [("a", 1)]),
+    "__len__": (lambda: 0, lambda: 1, lambda: 1000, lambda: -1, lambda: 2**62),
+    "__float__": (lambda: math.nan, lambda: math.inf, lambda: -1.0, lambda: 1e300),
+    "__index__": (lambda: -1, lambda: 2**63, lambda: 10**30, lambda: 0),
+    "__hash__": (lambda: 0, lambda: 1, lambda: 2**61),
 }
 CLASSES: dict[tuple[type, frozenset[str]], type] = {}
 current: World | None = None  # of the case that is running
@@ -367,9 +443,9 @@ def hostile_method(base: type, name: str) -> Any:
         now = current
         if now is None:
             return usual_result(self, base, name, args, kwargs)
-        now.intrude(name)
+        now.intrude(name, now.home_of(self))
         if now.lies():
-            return now.odd()
+            return now.pick(LIES[name])() if name in LIES and now.chance(0.7) else now.odd()
         result = usual_result(self, base, name, args, kwargs)
         return result if name != "__iter__" or not now.chance(0.3) else make_walk(result)
 
@@ -385,14 +461,14 @@ def make_walk(items: Any) -> Any:
         yield item
 
 
-def end_of_life(_: Any) -> None:
+def end_of_life(self: Any) -> None:
     if current is not None:
-        current.intrude("__del__")
+        current.intrude("__del__", current.home_of(self))
 
 
 def lying_class(self: Any) -> type:
     if current is not None and current.depth > 0:
-        current.intrude("__class__")
+        current.intrude("__class__", current.home_of(self))
         if current.lies():
             liar: type = current.pick((dict, list, str, int, float, tuple, *(type(thing) for thing in current.things)))
             return liar

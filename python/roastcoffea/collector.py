@@ -422,9 +422,10 @@ class MetricsCollector(Results):
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        marked = _Marked(processor)
-        self._marks.append(marked)
-        marked.put(None if self._identity is None else self._identity.topic)
+        if self._identity is not None:
+            marked = _Marked(processor)
+            self._marks.append(marked)
+            marked.put(self._identity.topic)
 
     def _unmark(self, processor: Any) -> None:
         for marked in reversed(self._marks):
@@ -760,27 +761,23 @@ class _Marked:
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
-        self._chunks: Any = None
         self._marks: list[Mark] = []
 
-    def put(self, topic: str | None) -> None:
+    def put(self, topic: str) -> None:
         processor = self.processor
-        self._chunks = getattr(processor, _CHUNKS, None)
-        # The records of this very instance would travel with it to every worker: they wait here.
-        with suppress(Exception):
-            delattr(processor, _CHUNKS)
-        wanted = [(owner, FLAG, True, False) for owner in (processor, type(processor))]
-        for owner, name, value, missing in [*wanted, (processor, _TOPIC, topic, GONE)][: 2 if topic is None else 3]:
+        for owner, name, value, missing in (
+            (processor, FLAG, True, False), (type(processor), FLAG, True, False), (processor, _TOPIC, topic, GONE),
+        ):
             self._marks += [Mark(owner, name, value, missing)]
 
     def undo(self, collected: ChunkLog) -> None:
         for mark in reversed(self._marks):
             mark.take_off()
-        chunks = ChunkLog()
-        for part in (self._chunks, getattr(self.processor, _CHUNKS, None), collected):
-            if isinstance(part, ChunkLog):
-                chunks.merge_unique(part)
         # A processor without our decorator stays as it was: it may go where this package is not.
-        if chunks:
-            with suppress(Exception):
-                setattr(self.processor, _CHUNKS, chunks)
+        if not collected:
+            return
+        there = getattr(self.processor, _CHUNKS, None)
+        chunks = there if isinstance(there, ChunkLog) else ChunkLog().stay_here()
+        chunks.merge_unique(collected)
+        with suppress(Exception):
+            setattr(self.processor, _CHUNKS, chunks)

@@ -185,6 +185,20 @@ def test_a_processor_without_the_decorator_stays_as_it_was(small):
     assert vars(analysis) == {"_roastcoffea_collect_metrics": False}
 
 
+@pytest.mark.parametrize("compression", [None, 1])
+def test_records_on_the_processor_do_not_travel(small, compression):
+    import cloudpickle
+
+    analysis = Analysis()
+    before = len(cloudpickle.dumps(analysis))
+    with MetricsCollector(iterative()):
+        make_runner(processor_compression=compression)(small, analysis)
+    assert len(analysis._chunk_metrics) == 5
+    again = cloudpickle.loads(cloudpickle.dumps(analysis))
+    assert type(again._chunk_metrics) is list and again._chunk_metrics == []
+    assert len(cloudpickle.dumps(analysis)) < before + 100
+
+
 def test_one_processor_in_two_collectors_at_once(small):
     """Whoever ends first, the processor is at last what it was."""
     analysis = Analysis()
