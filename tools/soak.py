@@ -91,7 +91,7 @@ class Score:
 class Plan:
     """A run: what is run where, and what is around it."""
 
-    def __init__(self, chance: random.Random, small: bool, fewest: int) -> None:
+    def __init__(self, chance: random.Random, small: bool = False, fewest: int = 0) -> None:
         self.executor = chance.choice(("dask", "dask", "dask", "futures", "iterative"))
         self.kind: type[Plain] = chance.choice(PROCESSORS)
         self.collectors = max(fewest, chance.choice((0, 1, 1, 1, 2)))
@@ -188,13 +188,12 @@ class Runs:
             words = "" if is_told else f"{plan}: {missing} of {len(pieces)}; notes {mc.notes}"
             self.score.add("told losses" if is_told else "chunks lost", words, missing)
 
-    def open_and_close(self, client: Any, seed: str, ended: threading.Event) -> None:
+    def open_and_close(self, client: Any, ended: threading.Event) -> None:
         """Collectors around nothing, while others run."""
-        chance = random.Random(seed)
-        while not ended.wait(chance.uniform(0, 0.5)):
+        while not ended.wait(random.uniform(0, 0.5)):
             try:
                 with MetricsCollector(client, worker_tracking_interval=0.1):
-                    ended.wait(chance.uniform(0, 1))
+                    ended.wait(random.uniform(0, 1))
             except Exception as error:
                 self.score.add("exceptions of ours", "".join(traceback.format_exception(error)))
 
@@ -224,7 +223,7 @@ def left_there(dask_scheduler: Any = None) -> list[str]:
 class Soak:
     def __init__(self, seed: str, inside: bool) -> None:
         linked, self.small = prepare(inside)
-        self.seed, self.chance, self.runs = seed, random.Random(f"{seed} runs"), Runs(self.small)
+        self.chance, self.runs = random.Random(f"{seed} runs"), Runs(self.small)
         self.cluster = Cluster(FOLDER, linked)
         self.faults = Faults(self.cluster, seed, self.small)
         self.clients: dict[int, Any] = {}
@@ -234,7 +233,7 @@ class Soak:
     def run(self, seconds: float) -> None:
         for kind in PROCESSORS:
             for executor in EXECUTORS:
-                self.run_bare(self.plan(), executor=executor, kind=kind, raises=False)
+                self.run_bare(Plan(self.chance), executor=executor, kind=kind, raises=False)
         say(f"soak: bare runs done after {time.monotonic() - self.begun:.1f} s, faults begin")
         injector = threading.Thread(target=self.faults.run, daemon=True)
         injector.start()
@@ -251,9 +250,6 @@ class Soak:
         for name in self.seen:
             self.runs.score.add("left behind", f"{name} on the scheduler at the end")
 
-    def plan(self, fewest: int = 0) -> Plan:
-        return Plan(self.chance, self.small is not None, fewest)
-
     def client(self, lane: int) -> Any:
         """Each thread has its own; a new one where it has lost the scheduler."""
         if lane not in self.clients or self.clients[lane].status != "running":
@@ -264,7 +260,7 @@ class Soak:
         """One run, or two at once; sometimes other collectors open and close meanwhile."""
         two, others = self.chance.random() < 0.3, self.chance.random() < 0.2
         # A call without a collector is seen by the only one that is open: two at once have one each.
-        plans = [self.plan(fewest=int(two)) for _ in range(1 + two)]
+        plans = [Plan(self.chance, self.small is not None, int(two)) for _ in range(1 + two)]
         ended, words, before = threading.Event(), ["lost"] * len(plans), self.faults.count.copy()
 
         def lane(i: int, plan: Plan) -> None:
@@ -273,16 +269,14 @@ class Soak:
             except Exception:
                 self.runs.score.add("soak failed", f"{plan}: {traceback.format_exc()}")
 
-        threads = [threading.Thread(target=lane, args=each, daemon=True) for each in enumerate(plans)]
-        aside = (self.client(2), f"{self.seed} {number}", ended)
-        aside_thread = threading.Thread(target=self.runs.open_and_close, args=aside, daemon=True)
+        lanes = [threading.Thread(target=lane, args=each, daemon=True) for each in enumerate(plans)]
+        aside = [threading.Thread(target=self.runs.open_and_close, args=(self.client(2), ended), daemon=True)] * others
         begun = time.monotonic()
-        for thread in [*threads, aside_thread] if others else threads:
+        for thread in lanes + aside:
             thread.start()
-        self.wait_for(threads, begun)
+        self.wait_for(lanes, begun)
         ended.set()
-        if others:
-            aside_thread.join()
+        self.wait_for(aside, begun)
         now, new = time.monotonic(), self.faults.count - before
         for plan, word in zip(plans, words, strict=True):
             say(f"{now - self.begun:6.1f} s  {number:3}  {plan}{', two at once' * two}{', others open' * others}: {word}, "
@@ -317,7 +311,10 @@ class Soak:
 
     def look_at_scheduler(self) -> list[str]:
         """What of ours has been there for too long."""
-        names = self.client(0).run_on_scheduler(left_there)
+        try:
+            names = self.client(0).run_on_scheduler(left_there)
+        except OSError:  # the link is cut
+            return []
         self.seen = {name: self.seen.get(name, time.monotonic()) for name in names}
         return [f"{name} on the scheduler" for name, since in self.seen.items() if time.monotonic() - since > GRACE_S]
 
@@ -344,8 +341,8 @@ def prepare(inside: bool) -> tuple[bool, Path | None]:
         return False, None
     small = FOLDER / "small"
     small.mkdir()
-    for place, size in (("/run", "1m"), ("/dev/shm", "256m"), (str(small), "4m")):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "soak", place], check=True)
+    for place in ("/run", str(small)):  # ip keeps its namespaces in the first
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "soak", place], check=True)
     os.environ["TMPDIR"] = str(small)
     linked = shutil.which("ip") is not None
     if linked:
@@ -353,10 +350,6 @@ def prepare(inside: bool) -> tuple[bool, Path | None]:
     else:
         say("soak: ip is missing (Debian package iproute2): the link is not cut")
     return linked, small
-
-
-def interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def main(arguments: list[str]) -> int:
@@ -371,7 +364,7 @@ def main(arguments: list[str]) -> int:
     os.environ["PYTHONPATH"] = str(ROOT / "tests" / "soak")
     # Dask notices sooner that a worker is gone whose last words were lost on the link.
     os.environ |= {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s"}
-    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     soak = Soak(seed, inside)
     with open(FOLDER / "logs" / "client.log", "wb") as log:
         for stream in (sys.stdout, sys.stderr):
@@ -381,6 +374,8 @@ def main(arguments: list[str]) -> int:
         soak.run(seconds)
     except KeyboardInterrupt:
         say("soak: interrupted")
+    except Exception:
+        soak.runs.score.add("soak failed", traceback.format_exc())
     finally:
         soak.faults.ended.set()
         soak.cluster.stop()

@@ -146,6 +146,7 @@ class MetricsCollector(Results):
         self._identity: RunIdentity | None = None
         self._clock_offsets: dict[str, float] = {}
         self._marks: list[_Marked] = []
+        self._around: set[MetricsCollector] = set()  # others that have seen a call of this run
         self._faults = 0
         self.preprocessing: list[Preprocessing] = []
         self._provenance: dict[str, str] = {}
@@ -281,7 +282,11 @@ class MetricsCollector(Results):
         return self._unanswered == 0
 
     def _take_message(self, data: bytes) -> None:
-        self._collected.merge_unique(ChunkLog.from_bytes(data))
+        """Of two collectors around one call the inner one alone is sent the records beside the output."""
+        records = ChunkLog.from_bytes(data)
+        for collector in (self, *(other for other in self._around if other._state == "open")):
+            with collector._lock:
+                collector._collected.merge_unique(records)
 
     def _ask(self, what: str, function: Any, *args: Any) -> Any:
         try:
@@ -368,6 +373,8 @@ class MetricsCollector(Results):
                 self.processor_instance = call.processor
             self._mark(call.processor)
             self.calls.append(describe(call))
+            self._around.update(other for other in call.watchers if isinstance(other, MetricsCollector))
+            self._around.discard(self)
         self._look_for_us(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.give_way()

@@ -512,6 +512,20 @@ def test_records_beside_an_output_that_is_no_mapping(small, monkeypatch):
     assert mc.notes == []
 
 
+@pytest.mark.parametrize("where", ["iterative", "futures", "dask"])
+def test_two_collectors_around_an_output_that_is_no_mapping(request, small, where):
+    """A processor sends its records to one of them."""
+    if where == "dask":
+        executor = processor.DaskExecutor(client=request.getfixturevalue("client"), status=False)
+    else:
+        executor = iterative() if where == "iterative" else processor.FuturesExecutor(workers=2, status=False)
+    with MetricsCollector(executor) as outer, MetricsCollector(executor) as inner:
+        assert make_runner(executor)(small, NoMapping()) == [2100]
+    for mc in (outer, inner):
+        assert sum(chunk["num_events"] for chunk in mc.chunk_metrics) == 2100 and len(mc.chunk_metrics) == 5
+        assert not any("have a record" in note for note in mc.notes)
+
+
 class LosesRecords(LocalMetricsBackend):
     def open_channel(self):
         return None
