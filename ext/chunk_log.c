@@ -613,7 +613,8 @@ static PyMethodDef log_methods[] = {
     {"__reduce_ex__", log_reduce, METH_O, NULL}, /* the same for all protocols */
     {"__sizeof__", log_nbytes, METH_NOARGS, NULL},
     {"stay_here", log_stay_here, METH_NOARGS,
-     "stay_here($self)\n--\n\nFrom now on it is pickled as an empty list: a processor takes it nowhere."},
+     "stay_here($self)\n--\n\nFrom now on it is pickled as an empty list: a processor takes it "
+     "nowhere."},
     {"to_bytes", log_to_bytes, METH_NOARGS,
      "to_bytes($self)\n--\n\n"
      "The packed form: versioned and checksummed, see docs/format/chunk-log.md."},
