@@ -51,7 +51,6 @@ static inline void sample_plain(sample *s, uint64_t token, uint64_t seq) {
     memset(s, 0, sizeof *s);
     s->chunk.token = token;
     s->chunk.seq = seq;
-    s->chunk.run = token * 3;
     s->chunk.dataset = str("ttbar");
     s->chunk.file = str(seq % 2 == 0 ? "even.root" : "odd.root");
     set_field(&s->chunk, ROAST_CHUNK_INDEX_start_us, 1790000000000000 + (int64_t)seq);
