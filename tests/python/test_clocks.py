@@ -102,7 +102,7 @@ def test_a_run_inside_another_one():
     assert [len(part) for part in inner.split(records)] == [2, 2]
     for run in (outer, inner, outer):
         run.take_off(processor)
-    later = RunIdentity("dask:later")
+    later = RunIdentity("run:later")
     later.put_on(processor)
     later.take_off(processor)
     assert [len(part) for part in outer.split(made_for(later.topic))] == [0, 2]
