@@ -92,7 +92,7 @@ class Plan:
     """A run: what is run where, and what is around it."""
 
     def __init__(self, chance: random.Random, small: bool = False, fewest: int = 0) -> None:
-        self.executor = chance.choice(("dask", "dask", "dask", "futures", "iterative"))
+        self.executor = chance.choice(("dask",) * 6 + ("futures", "iterative", "iterative"))
         self.kind: type[Plain] = chance.choice(PROCESSORS)
         self.collectors = max(fewest, chance.choice((0, 1, 1, 1, 2)))
         self.raises = chance.random() < 0.3
@@ -125,9 +125,9 @@ class Runs:
         instance = plan.kind(tempfile.mkdtemp(dir=FOLDER) if plan.raises else None)
         before, output, word, begun = state(runner, executor, instance), None, "ok", time.perf_counter()
         given = {"client": client if plan.executor == "dask" else executor, "executor": executor, "runner": runner}
-        collectors = [MetricsCollector(
-            given[plan.given], track_workers=plan.tracks, worker_tracking_interval=0.3,
-            output_dir={"": None, "disk": FOLDER / "saved", "small": self.small}[plan.saved]) for _ in range(plan.collectors)]
+        place = {"": None, "disk": FOLDER / "saved", "small": self.small}[plan.saved]
+        collectors = [MetricsCollector(given[plan.given], track_workers=plan.tracks, worker_tracking_interval=0.3,
+                                       output_dir=place) for _ in range(plan.collectors)]
         entered = 0
         try:
             with ExitStack() as stack:
@@ -144,8 +144,9 @@ class Runs:
             counted = counts_of(output)
             if counted != self.bare.setdefault(plan.kind, counted):
                 self.score.add("results changed", f"{plan}: {counted}")
-            for problem in [problem for mc in collectors for problem in self.compare(plan, mc, counted["pieces"], seconds)]:
-                self.score.add("numbers wrong", f"{plan}: {problem}")
+            for mc in collectors:
+                for problem in self.compare(plan, mc, counted["pieces"], seconds):
+                    self.score.add("numbers wrong", f"{plan}: {problem}; notes {mc.notes}")
         for mc in collectors:
             self.score.hear(mc.notes)
         self.score.add("runs")
@@ -171,7 +172,7 @@ class Runs:
             known.append(roastcoffea.load_measurement(mc.measurement_path)[0])
         for metrics in known:
             if (found := {key: metrics.get(key) for key in truth}) != truth:
-                yield f"{found}, not {truth}; notes {mc.notes}"
+                yield f"{found}, not {truth}"
             if not 0 < metrics["wall_time"] <= seconds:
                 yield f"a wall time of {metrics['wall_time']} s, while the block took {seconds} s"
         done = set()
@@ -182,7 +183,7 @@ class Runs:
             told = {"times": 1, "events": chunk["num_events"], "number": custom.get("number"),
                     "uses": sum(one["section_name"] == "loop" for one in chunk["sections"])}
             if told != counted or custom.get("text") != text_of(counted["number"]):
-                yield f"{piece}: {told} and the text {str(custom.get('text')):.20}..., not {counted}; notes {mc.notes}"
+                yield f"{piece}: {told} and the text {str(custom.get('text')):.20}..., not {counted}"
         if missing := 0 if plan.kind is Plain else len(pieces.keys() - done):
             is_told = any("chunks have a record" in note for note in mc.notes)
             words = "" if is_told else f"{plan}: {missing} of {len(pieces)}; notes {mc.notes}"
@@ -231,6 +232,7 @@ class Soak:
         self.begun = time.monotonic()
 
     def run(self, seconds: float) -> None:
+        self.cluster.start()
         for kind in PROCESSORS:
             for executor in EXECUTORS:
                 self.run_bare(Plan(self.chance), executor=executor, kind=kind, raises=False)
@@ -279,8 +281,9 @@ class Soak:
         self.wait_for(aside, begun)
         now, new = time.monotonic(), self.faults.count - before
         for plan, word in zip(plans, words, strict=True):
-            say(f"{now - self.begun:6.1f} s  {number:3}  {plan}{', two at once' * two}{', others open' * others}: {word}, "
-                f"{now - begun:.1f} s; " + ", ".join(f"{kind} {count}" for kind, count in new.items()))
+            beside = ", two at once" * two + ", others open" * others
+            say(f"{now - self.begun:6.1f} s  {number:3}  {plan}{beside}: {word}, {now - begun:.1f} s; "
+                + ", ".join(f"{kind} {count}" for kind, count in new.items()))
         for name in left_here() + self.look_at_scheduler():
             self.runs.score.add("left behind", f"{name} after {', '.join(map(str, plans))}")
         for plan in [plan for plan, word in zip(plans, words, strict=True) if word.startswith("failed")]:
@@ -327,8 +330,10 @@ class Soak:
         count, faults = self.runs.score.count, self.faults.count
         for note, number in self.runs.score.notes.most_common():
             say(f"note, {number} times: {note}")
-        say(f"faults: {dict(faults)}; {count['failed by the faults']} runs failed by them; {count['told losses']} told losses")
-        say(f"{count['runs']} runs, {faults.total()} faults injected, " + ", ".join(f"{what} {count[what]}" for what in BAD))
+        say(f"faults: {dict(faults)}; runs failed by them: {count['failed by the faults']}; chunks without a record of "
+            f"which a note tells: {count['told losses']}")
+        say(f"{count['runs']} runs, {faults.total()} faults injected, "
+            + ", ".join(f"{what} {count[what]}" for what in BAD))
         return int(any(count[what] for what in (*BAD, "soak failed")))
 
 
@@ -358,7 +363,8 @@ def main(arguments: list[str]) -> int:
     if not inside:
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         command = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
-        if shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+        works = subprocess.run(["sh", "-c", '"$@" true', "sh", *command], capture_output=True, check=False)
+        if works.returncode == 0:
             os.execvp("unshare", [*command, sys.executable, __file__, "--inside", str(seconds), seed])
     say(f"soak: {seconds:g} s, SEED={seed}")
     os.environ["PYTHONPATH"] = str(ROOT / "tests" / "soak")

@@ -159,6 +159,7 @@ class MetricsCollector(Results):
         self._failed_items: list[Any] = []
         self._replayed_in_calls = 0
         self._expected = 0  # chunks of processors with our decorator, which leave a record each
+        self._expected_items: list[Any] = []  # the same as pieces of work, until the end
         self._during, self._after = ExitStack(), ExitStack()
         self._fetched = False
         self._unanswered = 0
@@ -269,6 +270,7 @@ class MetricsCollector(Results):
             self.span_metrics = self._ask("span metrics", backend.get_span_metrics, self.span_info)
         for data in self._ask("records beside the output", backend.close_channel) or []:
             self._ask("a message of records is damaged", self._take_message, data)
+        self._around.clear()
         if self.track_workers:
             if type(backend).confirm_workers is not AbstractMetricsBackend.confirm_workers:
                 pids = {chunk["pid"] for chunk in self._collected.copy()} - {None}
@@ -417,6 +419,7 @@ class MetricsCollector(Results):
         self.reports.append(report)
         if is_tracked(call.processor):
             self._expected += len(call.items)
+            self._expected_items += call.items
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         self.preprocessing.append(preprocessing)
@@ -643,11 +646,14 @@ class MetricsCollector(Results):
         self._note_failed_items()
 
     def _note_missing_records(self, chunks: list[Any]) -> None:
+        """A record of a try that failed, or a second one of the same piece, does not make up for a missing one."""
+        items, self._expected_items = self._expected_items, []
+        pieces = {_piece_of(item) for item in items}
+        without = len(pieces.intersection(Run(chunks=chunks).failed_pieces(pieces)))
         expected = self._expected - self.replayed_chunks
-        if len(chunks) < expected:
-            self.note(
-                f"{len(chunks)} of {expected} chunks have a record: what is known of chunks alone is known of these"
-            )
+        known = min(len(chunks), self._expected - without)
+        if known < expected:
+            self.note(f"{known} of {expected} chunks have a record: what is known of chunks alone is known of these")
 
     def _figures(self) -> dict[Any, Any]:
         """What the spans measured and, in the same form, what preprocessing cost."""

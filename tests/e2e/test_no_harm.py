@@ -21,6 +21,7 @@ from coffea.nanoevents import NanoAODSchema
 from coffea.processor import SimpleCheckpointer
 
 from roastcoffea import MetricsCollector, track_metrics, track_time
+from roastcoffea._core import ChunkLog
 from roastcoffea.backends._remote import by_value
 from roastcoffea.backends.local import LocalMetricsBackend
 
@@ -538,6 +539,36 @@ def test_fewer_records_than_chunks_are_told(small):
     with MetricsCollector(iterative()) as mc:
         make_runner()(small, Bare())
     assert mc.notes == []
+
+
+class RaisesFirst(NoMapping):
+    def __init__(self):
+        self.seen = set()
+
+    @track_metrics
+    def process(self, events):
+        piece = events.metadata["filename"], events.metadata["entrystart"]
+        if piece not in self.seen:
+            self.seen.add(piece)
+            raise ValueError("bad luck")
+        return np.array([len(events)])
+
+
+class LosesTheLast(LocalMetricsBackend):
+    def close_channel(self):
+        records = ChunkLog()
+        for data in super().close_channel():
+            records.merge_unique(ChunkLog.from_bytes(data))
+        return [records[:-1].to_bytes()]
+
+
+def test_records_of_failed_tries_do_not_hide_a_missing_one(small):
+    """Ten records of which five are of tries that raised, and one is lost."""
+    executor = processor.IterativeExecutor(status=False, retries=1)
+    with pytest.warns(UserWarning, match="attempt"), MetricsCollector(LosesTheLast(executor)) as mc:
+        assert make_runner(executor, processor_compression=None)(small, RaisesFirst()) == [2100]
+    assert len(mc.chunk_metrics) == 9
+    assert any("4 of 5 chunks have a record" in note for note in mc.notes)
 
 
 # ---- checkpoints ----
