@@ -379,7 +379,7 @@ def main(arguments: list[str]) -> int:
     try:
         soak.run(seconds)
     except KeyboardInterrupt:
-        say("soak: interrupted")
+        soak.runs.score.add("soak failed", "interrupted")
     except Exception:
         soak.runs.score.add("soak failed", traceback.format_exc())
     finally:
