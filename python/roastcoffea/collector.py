@@ -418,8 +418,8 @@ class MetricsCollector(Results):
         sum_reports([report])  # says what is wrong with it
         self.reports.append(report)
         if is_tracked(call.processor):
-            self._expected += len(call.items)
-            self._expected_items += call.items
+            self._expected += len(call.processed)
+            self._expected_items += call.processed
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         self.preprocessing.append(preprocessing)
@@ -646,12 +646,12 @@ class MetricsCollector(Results):
         self._note_failed_items()
 
     def _note_missing_records(self, chunks: list[Any]) -> None:
-        """A record of a try that failed, or a second one of the same piece, does not make up for a missing one."""
+        """A record of a try that failed, or a second one of a piece of work, does not make up for a missing one."""
         items, self._expected_items = self._expected_items, []
-        pieces = {_piece_of(item) for item in items}
-        without = len(pieces.intersection(Run(chunks=chunks).failed_pieces(pieces)))
+        pieces, run = {_piece_of(item) for item in items}, Run(chunks=chunks)
+        without = pieces.intersection(run.failed_pieces(list(pieces)))
         expected = self._expected - self.replayed_chunks
-        known = min(len(chunks), self._expected - without)
+        known = min(len(chunks), self._expected - len(without))
         if known < expected:
             self.note(f"{known} of {expected} chunks have a record: what is known of chunks alone is known of these")
 
