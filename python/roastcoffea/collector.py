@@ -277,6 +277,8 @@ class MetricsCollector(Results):
                 self._ask("the processes of the workers", backend.confirm_workers, pids)
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
         self._clock_offsets = backend.clock_offsets
+        if self._identity is not None and self._identity.mixed:
+            self.note("another collector measured the same processor in another thread: chunks of both are in here")
         for note in backend.notes:
             self.note(note)
         if faults()["count"] > self._faults:
@@ -377,9 +379,16 @@ class MetricsCollector(Results):
             self.calls.append(describe(call))
             self._around.update(other for other in call.watchers if isinstance(other, MetricsCollector))
             self._around.discard(self)
+            self._meet_others()
         self._look_for_us(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.give_way()
+
+    def _meet_others(self) -> None:
+        watching = [other._identity for other in (self, *self._around)]
+        topics = [identity.topic for identity in watching if identity is not None]
+        if self._identity is not None and self._marks:
+            self._identity.meet(self._marks[-1].topics(), topics)
 
     def _look_for_us(self, call: RunnerCall) -> None:
         """Says before the run what workers without this package mean for it."""
@@ -775,6 +784,10 @@ class _Marked:
             (processor, FLAG, True, False), (type(processor), FLAG, True, False), (processor, _TOPIC, topic, GONE),
         ):
             self._marks += [Mark(owner, name, value, missing)]
+
+    def topics(self) -> list[str]:
+        """All that collectors have put onto the processor."""
+        return self._marks[-1].others()
 
     def undo(self, collected: ChunkLog) -> None:
         for mark in reversed(self._marks):

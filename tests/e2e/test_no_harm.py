@@ -214,6 +214,24 @@ def test_one_processor_in_two_collectors_at_once(small):
     assert vars(analysis) == {"_roastcoffea_collect_metrics": False}
 
 
+def test_one_processor_in_two_threads_is_told(fileset):
+    """It has one topic: whose records are whose cannot be known."""
+    analysis, both = Analysis(), threading.Barrier(2)
+    collectors = []
+
+    def run(dataset):
+        with MetricsCollector(iterative()) as mc:
+            both.wait(60)
+            assert make_runner()({dataset: fileset[dataset]}, analysis) == {"events": 2100}
+            both.wait(60)
+        collectors.append(mc)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, ("ttbar", "wjets")))
+    assert any("same processor" in note for mc in collectors for note in mc.notes)
+    assert all(mc.get_metrics()["total_events"] == 2100 for mc in collectors)
+
+
 # ---- the Runner ----
 
 @pytest.mark.parametrize("savemetrics", [False, True])
