@@ -417,7 +417,7 @@ class MetricsCollector(Results):
                 if call.report is not None:
                     self._ask("Coffea's report", self._take_report, call, call.report)
             finally:
-                self._unmark(call.processor)
+                self._unmark(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.come_back()
         self._suspects += map(_piece_of, call.failed)
@@ -439,16 +439,16 @@ class MetricsCollector(Results):
             self._marks.append(marked)
             marked.put(self._identity.topic)
 
-    def _unmark(self, processor: Any) -> None:
+    def _unmark(self, call: RunnerCall) -> None:
         for marked in reversed(self._marks):
-            if marked.processor is processor:
+            if marked.processor is call.processor:
                 self._marks.remove(marked)
-                marked.undo(self._collected)
+                marked.undo([chunks for chunks in call.chunks if isinstance(chunks, ChunkLog)])
                 return
 
     def _unmark_all(self) -> None:
         while self._marks:
-            self._marks.pop().undo(self._collected)
+            self._marks.pop().undo([self._collected])
 
     # ---- what the user tells ----
 
@@ -789,14 +789,16 @@ class _Marked:
         """All that collectors have put onto the processor."""
         return self._marks[-1].others()
 
-    def undo(self, collected: ChunkLog) -> None:
+    def undo(self, records: list[ChunkLog]) -> None:
+        """`records` are those that were made meanwhile: a copy of the processor has seen them."""
         for mark in reversed(self._marks):
             mark.take_off()
         # A processor without our decorator stays as it was: it may go where this package is not.
-        if not collected:
+        if not any(records):
             return
         there = getattr(self.processor, _CHUNKS, None)
         chunks = there if isinstance(there, ChunkLog) else ChunkLog().stay_here()
-        chunks.merge_unique(collected)
+        for part in records:
+            chunks.merge_unique(part)
         with suppress(Exception):
             setattr(self.processor, _CHUNKS, chunks)
