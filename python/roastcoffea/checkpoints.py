@@ -28,13 +28,14 @@ class CleanCheckpoints(CheckpointerABC):  # type: ignore[misc]
         self._replayed_key = replayed_key
 
     def load(self, metadata: Any, processor_instance: Any) -> Any:
-        found = self._users.load(metadata, processor_instance)
+        original = self._users.load
+        found = original(metadata, processor_instance)
         return found if found is None else self._counted(found) or found
 
     def save(self, output: Any, metadata: Any, processor_instance: Any) -> None:
-        ours = self._take_out(output) or []
+        original, ours = self._users.save, self._take_out(output) or []
         try:
-            self._users.save(output, metadata, processor_instance)
+            original(output, metadata, processor_instance)
         finally:
             for mapping, key, value in ours:
                 mapping[key] = value

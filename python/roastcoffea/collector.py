@@ -443,7 +443,7 @@ class MetricsCollector(Results):
         for marked in reversed(self._marks):
             if marked.processor is call.processor:
                 self._marks.remove(marked)
-                marked.undo([chunks for chunks in call.chunks if isinstance(chunks, ChunkLog)])
+                marked.undo(call.chunks)
                 return
 
     def _unmark_all(self) -> None:
@@ -789,10 +789,11 @@ class _Marked:
         """All that collectors have put onto the processor."""
         return self._marks[-1].others()
 
-    def undo(self, records: list[ChunkLog]) -> None:
-        """`records` are those that were made meanwhile: a copy of the processor has seen them."""
+    def undo(self, found: list[list[Any]]) -> None:
+        """`found` are the records that were made meanwhile: a copy of the processor has seen them."""
         for mark in reversed(self._marks):
             mark.take_off()
+        records = [part for part in found if isinstance(part, ChunkLog)]
         # A processor without our decorator stays as it was: it may go where this package is not.
         if not any(records):
             return

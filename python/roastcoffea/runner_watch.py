@@ -63,6 +63,7 @@ class RunnerCall:
         self.processed: list[Any] = []  # of the pieces, those whose output came back
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
+        self.looked = False  # whether what is ours was taken out of the output
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
         self.replayed = 0  # of the pieces, those that came from a checkpoint
         self.report: dict[str, Any] | None = None
@@ -72,6 +73,10 @@ class RunnerCall:
     def tell(self, event: str) -> None:
         for watcher in self.watchers:
             attempt("a call of the Runner", watcher.note, getattr(watcher, event), self)
+
+    def note(self, text: str) -> None:
+        for watcher in self.watchers:
+            watcher.note(text)
 
     def take_chunks(self, output: Any) -> None:
         """Takes the records out of an output, which looks as if they had never been there."""
@@ -334,19 +339,24 @@ def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Cal
 @hook("Coffea's report is not there")
 def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.partial[Any] | None:
     """The same work with Coffea's report in its output; a checkpoint holds what it would hold without us."""
-    call.metrics_wanted = wanted = bool(argument(work, "savemetrics"))
+    wanted = bool(argument(work, "savemetrics"))
     checkpointer = argument(work, "checkpointer")
-    if checkpointer is None:
-        return with_arguments(work, savemetrics=True)
-    from coffea.processor import CheckpointerABC  # type: ignore[import-untyped]
+    if checkpointer is not None:
+        from coffea.processor import CheckpointerABC  # type: ignore[import-untyped]
 
-    at_hand = kind_of(call.runner.executor) != "elsewhere" or is_tracked(call.processor)
-    if not at_hand or not isinstance(checkpointer, CheckpointerABC):
-        return None  # a worker need not have this package
-    from roastcoffea.checkpoints import CleanCheckpoints
+        if kind_of(call.runner.executor) == "elsewhere" and not is_tracked(call.processor):
+            call.note(
+                "there is no report of Coffea's: it would be in the checkpoints, and to keep it out of them the workers "
+                "need this package, which they are known to have only for processors with our decorator"
+            )
+            return None
+        if not isinstance(checkpointer, CheckpointerABC):
+            return None  # Coffea says so
+        from roastcoffea.checkpoints import CleanCheckpoints
 
-    clean = CleanCheckpoints(checkpointer, wanted, OUTPUT_KEY, REPLAYED_KEY)
-    return with_arguments(work, savemetrics=True, checkpointer=clean)
+        checkpointer = CleanCheckpoints(checkpointer, wanted, OUTPUT_KEY, REPLAYED_KEY)
+    call.metrics_wanted = wanted
+    return with_arguments(work, savemetrics=True, checkpointer=checkpointer)
 
 
 @hook("the output of the run could not be looked at")
@@ -356,12 +366,14 @@ def _look_at_output(call: RunnerCall, result: Any) -> None:
     if isinstance(error, BaseException):
         call.error = error
     _take_out(call, wrapped)
+    call.looked = True
 
 
 @hook("the output of the run could not be looked at")
 def _look_again(call: RunnerCall, result: Any) -> None:
     """Where the executor's call was not seen: what is ours has no place in the result."""
-    _take_out(call, result)
+    if not call.looked:
+        _take_out(call, result)
 
 
 def _take_out(call: RunnerCall, wrapped: Any) -> None:

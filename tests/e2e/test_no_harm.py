@@ -130,7 +130,7 @@ def test_workers_without_this_package_and_a_checkpoint(cluster_without_us, small
     runner = make_runner(processor.DaskExecutor(client=client, status=False, retries=0), checkpointer=checkpointer)
     with MetricsCollector(client) as mc:
         assert runner(small, in_a_notebook(count)) == {"events": 2100}
-    assert mc.metrics is not None
+    assert mc.metrics is not None and any("no report of Coffea's" in note for note in mc.notes)
 
 
 def test_a_decorated_processor_where_workers_lack_this_package(cluster_without_us, small):
@@ -616,6 +616,11 @@ def test_a_checkpoint_holds_what_it_holds_without_us(small, tmp_path, savemetric
         assert point.keys() == without[name].keys()
         assert point["out"] == without[name]["out"]
     assert (output[0] if savemetrics else output) == (bare[0] if savemetrics else bare) == {"events": 2100}
+    # and what it replays is no work
+    with MetricsCollector(iterative()) as mc:
+        again = runner("ours")(small, klass())
+    assert (again[0] if savemetrics else again) == {"events": 2100}
+    assert mc.get_metrics()["total_events"] == 0 and mc.replayed_chunks == 5
     # and a bare run from it
     again = runner("ours")(small, klass())
     assert (again[0] if savemetrics else again) == {"events": 2100}

@@ -97,13 +97,17 @@ def tiny(tmp_path_factory):
 class Road:
     """A way of running, and what it looks like when nobody is there."""
 
-    def __init__(self, collected, make_executor, fileset, folder, elsewhere=lambda places: None):
+    def __init__(self, collected, make_executor, fileset, folder, elsewhere=lambda places: None, points=None):
+        """`points` gives the folder of the checkpoints of a run."""
         self.collected, self.make_executor, self.fileset = collected, make_executor, fileset
-        self.folder, self.elsewhere = folder, elsewhere
+        self.folder, self.elsewhere, self.points = folder, elsewhere, points
         self.runs = 0
+        self.records = 2
 
     def make_runner(self):
-        return processor.Runner(executor=self.make_executor(), schema=BaseSchema, chunksize=50, metadata_cache={})
+        checkpointer = None if self.points is None else processor.SimpleCheckpointer(str(self.points(self)))
+        return processor.Runner(executor=self.make_executor(), schema=BaseSchema, chunksize=50, metadata_cache={},
+                                checkpointer=checkpointer)
 
     def once(self, places):
         """One run in which a place fails. What is wrong then, in words."""
@@ -157,7 +161,9 @@ class Road:
         inside = [variable.name for variable in (runner_watch._call, runner_watch._preprocessing) if variable.get()]
         wrong += [f"still inside: {name}" for name in inside]
         if raised is None and places.hit and not any("injected" in note for note in mc.notes):
-            whole = mc.metrics is not None and len(mc.chunk_metrics) == 2 and mc.metrics["total_events"] == EVENTS
+            events = EVENTS * self.records // 2
+            whole = mc.metrics is not None and len(mc.chunk_metrics) == self.records
+            whole = whole and mc.metrics["total_events"] == events
             if not whole or not (self.folder / f"run{self.runs}" / "metrics.json").is_file():
                 wrong.append(f"lost without a note: {mc.notes}")
         return wrong
@@ -215,6 +221,21 @@ def test_dask(tiny, tmp_path):
             return processor.DaskExecutor(client=client, status=False, retries=0)
 
         check(Road(client, executor, tiny, tmp_path, in_the_event_loop))
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_checkpoints(tiny, tmp_path, replayed):
+    def executor():
+        return processor.IterativeExecutor(status=False, retries=0)
+
+    def points(road):
+        return tmp_path / ("points" if replayed else f"points{road.runs}")
+
+    road = Road(executor(), executor, tiny, tmp_path, points=points)
+    if replayed:
+        road.make_runner()(tiny, Analysis())
+        road.records = 0
+    check(road)
 
 
 def test_every_hook_was_walked():
