@@ -55,7 +55,7 @@ def _each(look: Callable[[int], Any], n: int) -> dict[str, float]:
 def _ended(chunks: int, output_dir: str | None = None) -> Iterator[MetricsCollector]:
     """A collector after a run of so many chunks."""
     with MetricsCollector(output_dir=output_dir, track_workers=False) as collector:
-        collector.set_chunk_metrics([dict(chunk) for chunk in _log(chunks, 100)])
+        collector.set_chunk_metrics(_log(chunks, 100))
     yield collector
 
 

@@ -622,6 +622,8 @@ class MetricsCollector(Results):
             replayed=self.replayed_chunks,
             **{name: part for name, part in parts.items() if name not in left_out},
         )
+        for note in run.notes:  # of values that could not be kept
+            self.note(note)
         self._metrics = self.aggregator.metrics_of(
             run,
             None if "series" in left_out else tracking,
