@@ -13,7 +13,7 @@ SOURCES := $(shell find src include ext cli python -type f -not -name '*.pyc' 2>
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format asan fuzz docs wheel clean
+.PHONY: help demo test bench lint format asan fuzz soak docs wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,10 @@ asan: $(VENV) ## run the C tests under AddressSanitizer, UBSan and the leak chec
 
 fuzz: $(VENV) ## run each fuzz target for SECONDS=60 (needs clang)
 	@$(RUN) tools/run_fuzz.py $(SECONDS)
+
+soak: SECONDS = 600
+soak: $(PACKAGE) ## run for SECONDS=600 on a cluster with faults; SEED=... injects the same ones again
+	@$(RUN) tools/soak.py $(SECONDS) $(SEED)
 
 docs: $(VENV) ## build the documentation into build/docs
 	@$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs

@@ -10,6 +10,7 @@
 typedef struct log_object {
     PyListObject list;
     log_core *core; /* NULL: loose */
+    bool stays;     /* it does not travel */
 } log_object;
 
 static bool is_log(ext_state *state, PyObject *object) {
@@ -453,6 +454,8 @@ PyObject *ext_reduce_chunk_log(PyObject *module, PyObject *op) {
     ext_state *state = ext_state_of_module(module);
     if (!is_log(state, op))
         return PyErr_Format(PyExc_TypeError, "a ChunkLog is wanted, not %s", Py_TYPE(op)->tp_name);
+    if (((log_object *)op)->stays)
+        return reduced((PyObject *)&PyList_Type, PyList_New(0));
     log_core *core = ext_packed_view(state, op);
     if (core == NULL) {
         /* Items that are no chunks at all: an ordinary list, then. */
@@ -470,6 +473,12 @@ PyObject *ext_reduce_chunk_log(PyObject *module, PyObject *op) {
 static PyObject *log_reduce(PyObject *op, PyObject *unused) {
     (void)unused;
     return ext_reduce_chunk_log(PyType_GetModule(Py_TYPE(op)), op);
+}
+
+static PyObject *log_stay_here(PyObject *op, PyObject *unused) {
+    (void)unused;
+    ((log_object *)op)->stays = true;
+    return Py_NewRef(op);
 }
 
 static PyObject *log_to_bytes(PyObject *op, PyObject *unused) {
@@ -603,6 +612,9 @@ static PyMethodDef log_methods[] = {
     {"__reduce__", log_reduce, METH_NOARGS, NULL},
     {"__reduce_ex__", log_reduce, METH_O, NULL}, /* the same for all protocols */
     {"__sizeof__", log_nbytes, METH_NOARGS, NULL},
+    {"stay_here", log_stay_here, METH_NOARGS,
+     "stay_here($self)\n--\n\nFrom now on it is pickled as an empty list: a processor takes it "
+     "nowhere."},
     {"to_bytes", log_to_bytes, METH_NOARGS,
      "to_bytes($self)\n--\n\n"
      "The packed form: versioned and checksummed, see docs/format/chunk-log.md."},

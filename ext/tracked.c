@@ -201,7 +201,9 @@ static int put_onto_processor(ext_state *state, PyObject *processor, PyObject *l
         Py_XDECREF(same);
     } else {
         PyObject *copy = PyObject_CallMethod(log, "copy", NULL);
-        result = copy != NULL ? PyObject_SetAttr(processor, state->str_chunk_metrics, copy) : -1;
+        PyObject *kept = copy != NULL ? PyObject_CallMethod(copy, "stay_here", NULL) : NULL;
+        result = kept != NULL ? PyObject_SetAttr(processor, state->str_chunk_metrics, kept) : -1;
+        Py_XDECREF(kept);
         Py_XDECREF(copy);
         /* A processor that takes no attributes: the output has the record all the same. */
         if (result != 0 && (PyErr_ExceptionMatches(PyExc_AttributeError) ||

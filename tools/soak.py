@@ -91,8 +91,8 @@ class Score:
 class Plan:
     """A run: what is run where, and what is around it."""
 
-    def __init__(self, chance: random.Random, small: bool, fewest: int) -> None:
-        self.executor = chance.choice(("dask", "dask", "dask", "futures", "iterative"))
+    def __init__(self, chance: random.Random, small: bool = False, fewest: int = 0) -> None:
+        self.executor = chance.choice(("dask",) * 6 + ("futures", "iterative", "iterative"))
         self.kind: type[Plain] = chance.choice(PROCESSORS)
         self.collectors = max(fewest, chance.choice((0, 1, 1, 1, 2)))
         self.raises = chance.random() < 0.3
@@ -125,9 +125,9 @@ class Runs:
         instance = plan.kind(tempfile.mkdtemp(dir=FOLDER) if plan.raises else None)
         before, output, word, begun = state(runner, executor, instance), None, "ok", time.perf_counter()
         given = {"client": client if plan.executor == "dask" else executor, "executor": executor, "runner": runner}
-        collectors = [MetricsCollector(
-            given[plan.given], track_workers=plan.tracks, worker_tracking_interval=0.3,
-            output_dir={"": None, "disk": FOLDER / "saved", "small": self.small}[plan.saved]) for _ in range(plan.collectors)]
+        place = {"": None, "disk": FOLDER / "saved", "small": self.small}[plan.saved]
+        collectors = [MetricsCollector(given[plan.given], track_workers=plan.tracks, worker_tracking_interval=0.3,
+                                       output_dir=place) for _ in range(plan.collectors)]
         entered = 0
         try:
             with ExitStack() as stack:
@@ -144,8 +144,9 @@ class Runs:
             counted = counts_of(output)
             if counted != self.bare.setdefault(plan.kind, counted):
                 self.score.add("results changed", f"{plan}: {counted}")
-            for problem in [problem for mc in collectors for problem in self.compare(plan, mc, counted["pieces"], seconds)]:
-                self.score.add("numbers wrong", f"{plan}: {problem}")
+            for mc in collectors:
+                for problem in self.compare(plan, mc, counted["pieces"], seconds):
+                    self.score.add("numbers wrong", f"{plan}: {problem}; notes {mc.notes}")
         for mc in collectors:
             self.score.hear(mc.notes)
         self.score.add("runs")
@@ -171,7 +172,7 @@ class Runs:
             known.append(roastcoffea.load_measurement(mc.measurement_path)[0])
         for metrics in known:
             if (found := {key: metrics.get(key) for key in truth}) != truth:
-                yield f"{found}, not {truth}; notes {mc.notes}"
+                yield f"{found}, not {truth}"
             if not 0 < metrics["wall_time"] <= seconds:
                 yield f"a wall time of {metrics['wall_time']} s, while the block took {seconds} s"
         done = set()
@@ -182,19 +183,18 @@ class Runs:
             told = {"times": 1, "events": chunk["num_events"], "number": custom.get("number"),
                     "uses": sum(one["section_name"] == "loop" for one in chunk["sections"])}
             if told != counted or custom.get("text") != text_of(counted["number"]):
-                yield f"{piece}: {told} and the text {str(custom.get('text')):.20}..., not {counted}; notes {mc.notes}"
+                yield f"{piece}: {told} and the text {str(custom.get('text')):.20}..., not {counted}"
         if missing := 0 if plan.kind is Plain else len(pieces.keys() - done):
             is_told = any("chunks have a record" in note for note in mc.notes)
             words = "" if is_told else f"{plan}: {missing} of {len(pieces)}; notes {mc.notes}"
             self.score.add("told losses" if is_told else "chunks lost", words, missing)
 
-    def open_and_close(self, client: Any, seed: str, ended: threading.Event) -> None:
+    def open_and_close(self, client: Any, ended: threading.Event) -> None:
         """Collectors around nothing, while others run."""
-        chance = random.Random(seed)
-        while not ended.wait(chance.uniform(0, 0.5)):
+        while not ended.wait(random.uniform(0, 0.5)):
             try:
                 with MetricsCollector(client, worker_tracking_interval=0.1):
-                    ended.wait(chance.uniform(0, 1))
+                    ended.wait(random.uniform(0, 1))
             except Exception as error:
                 self.score.add("exceptions of ours", "".join(traceback.format_exception(error)))
 
@@ -224,7 +224,7 @@ def left_there(dask_scheduler: Any = None) -> list[str]:
 class Soak:
     def __init__(self, seed: str, inside: bool) -> None:
         linked, self.small = prepare(inside)
-        self.seed, self.chance, self.runs = seed, random.Random(f"{seed} runs"), Runs(self.small)
+        self.chance, self.runs = random.Random(f"{seed} runs"), Runs(self.small)
         self.cluster = Cluster(FOLDER, linked)
         self.faults = Faults(self.cluster, seed, self.small)
         self.clients: dict[int, Any] = {}
@@ -232,9 +232,10 @@ class Soak:
         self.begun = time.monotonic()
 
     def run(self, seconds: float) -> None:
+        self.cluster.start()
         for kind in PROCESSORS:
             for executor in EXECUTORS:
-                self.run_bare(self.plan(), executor=executor, kind=kind, raises=False)
+                self.run_bare(Plan(self.chance), executor=executor, kind=kind, raises=False)
         say(f"soak: bare runs done after {time.monotonic() - self.begun:.1f} s, faults begin")
         injector = threading.Thread(target=self.faults.run, daemon=True)
         injector.start()
@@ -251,9 +252,6 @@ class Soak:
         for name in self.seen:
             self.runs.score.add("left behind", f"{name} on the scheduler at the end")
 
-    def plan(self, fewest: int = 0) -> Plan:
-        return Plan(self.chance, self.small is not None, fewest)
-
     def client(self, lane: int) -> Any:
         """Each thread has its own; a new one where it has lost the scheduler."""
         if lane not in self.clients or self.clients[lane].status != "running":
@@ -264,7 +262,7 @@ class Soak:
         """One run, or two at once; sometimes other collectors open and close meanwhile."""
         two, others = self.chance.random() < 0.3, self.chance.random() < 0.2
         # A call without a collector is seen by the only one that is open: two at once have one each.
-        plans = [self.plan(fewest=int(two)) for _ in range(1 + two)]
+        plans = [Plan(self.chance, self.small is not None, int(two)) for _ in range(1 + two)]
         ended, words, before = threading.Event(), ["lost"] * len(plans), self.faults.count.copy()
 
         def lane(i: int, plan: Plan) -> None:
@@ -273,20 +271,19 @@ class Soak:
             except Exception:
                 self.runs.score.add("soak failed", f"{plan}: {traceback.format_exc()}")
 
-        threads = [threading.Thread(target=lane, args=each, daemon=True) for each in enumerate(plans)]
-        aside = (self.client(2), f"{self.seed} {number}", ended)
-        aside_thread = threading.Thread(target=self.runs.open_and_close, args=aside, daemon=True)
+        lanes = [threading.Thread(target=lane, args=each, daemon=True) for each in enumerate(plans)]
+        aside = [threading.Thread(target=self.runs.open_and_close, args=(self.client(2), ended), daemon=True)] * others
         begun = time.monotonic()
-        for thread in [*threads, aside_thread] if others else threads:
+        for thread in lanes + aside:
             thread.start()
-        self.wait_for(threads, begun)
+        self.wait_for(lanes, begun)
         ended.set()
-        if others:
-            aside_thread.join()
+        self.wait_for(aside, begun)
         now, new = time.monotonic(), self.faults.count - before
         for plan, word in zip(plans, words, strict=True):
-            say(f"{now - self.begun:6.1f} s  {number:3}  {plan}{', two at once' * two}{', others open' * others}: {word}, "
-                f"{now - begun:.1f} s; " + ", ".join(f"{kind} {count}" for kind, count in new.items()))
+            beside = ", two at once" * two + ", others open" * others
+            say(f"{now - self.begun:6.1f} s  {number:3}  {plan}{beside}: {word}, {now - begun:.1f} s; "
+                + ", ".join(f"{kind} {count}" for kind, count in new.items()))
         for name in left_here() + self.look_at_scheduler():
             self.runs.score.add("left behind", f"{name} after {', '.join(map(str, plans))}")
         for plan in [plan for plan, word in zip(plans, words, strict=True) if word.startswith("failed")]:
@@ -317,7 +314,10 @@ class Soak:
 
     def look_at_scheduler(self) -> list[str]:
         """What of ours has been there for too long."""
-        names = self.client(0).run_on_scheduler(left_there)
+        try:
+            names = self.client(0).run_on_scheduler(left_there)
+        except OSError:  # the link is cut
+            return []
         self.seen = {name: self.seen.get(name, time.monotonic()) for name in names}
         return [f"{name} on the scheduler" for name, since in self.seen.items() if time.monotonic() - since > GRACE_S]
 
@@ -330,8 +330,10 @@ class Soak:
         count, faults = self.runs.score.count, self.faults.count
         for note, number in self.runs.score.notes.most_common():
             say(f"note, {number} times: {note}")
-        say(f"faults: {dict(faults)}; {count['failed by the faults']} runs failed by them; {count['told losses']} told losses")
-        say(f"{count['runs']} runs, {faults.total()} faults injected, " + ", ".join(f"{what} {count[what]}" for what in BAD))
+        say(f"faults: {dict(faults)}; runs failed by them: {count['failed by the faults']}; chunks without a record of "
+            f"which a note tells: {count['told losses']}")
+        say(f"{count['runs']} runs, {faults.total()} faults injected, "
+            + ", ".join(f"{what} {count[what]}" for what in BAD))
         return int(any(count[what] for what in (*BAD, "soak failed")))
 
 
@@ -344,8 +346,8 @@ def prepare(inside: bool) -> tuple[bool, Path | None]:
         return False, None
     small = FOLDER / "small"
     small.mkdir()
-    for place, size in (("/run", "1m"), ("/dev/shm", "256m"), (str(small), "4m")):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "soak", place], check=True)
+    for place in ("/run", str(small)):  # ip keeps its namespaces in the first
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "soak", place], check=True)
     os.environ["TMPDIR"] = str(small)
     linked = shutil.which("ip") is not None
     if linked:
@@ -355,23 +357,20 @@ def prepare(inside: bool) -> tuple[bool, Path | None]:
     return linked, small
 
 
-def interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def main(arguments: list[str]) -> int:
     inside = arguments[:1] == ["--inside"]
     seconds, seed = float(arguments[inside]), (arguments[1 + inside:] or [str(random.randrange(10**6))])[0]
     if not inside:
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         command = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
-        if shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+        works = subprocess.run(["sh", "-c", '"$@" true', "sh", *command], capture_output=True, check=False)
+        if works.returncode == 0:
             os.execvp("unshare", [*command, sys.executable, __file__, "--inside", str(seconds), seed])
     say(f"soak: {seconds:g} s, SEED={seed}")
     os.environ["PYTHONPATH"] = str(ROOT / "tests" / "soak")
     # Dask notices sooner that a worker is gone whose last words were lost on the link.
     os.environ |= {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s"}
-    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     soak = Soak(seed, inside)
     with open(FOLDER / "logs" / "client.log", "wb") as log:
         for stream in (sys.stdout, sys.stderr):
@@ -380,7 +379,9 @@ def main(arguments: list[str]) -> int:
     try:
         soak.run(seconds)
     except KeyboardInterrupt:
-        say("soak: interrupted")
+        soak.runs.score.add("soak failed", "interrupted")
+    except Exception:
+        soak.runs.score.add("soak failed", traceback.format_exc())
     finally:
         soak.faults.ended.set()
         soak.cluster.stop()

@@ -142,7 +142,8 @@ typedef struct roast_chunk {
 #undef X
     uint64_t token; /* identity: the process ... */
     uint64_t seq;   /* ... and its how-manieth chunk */
-    uint64_t run;   /* roast_run_token of the run that it was made for; 0: not known */
+    uint64_t run;   /* roast_run_token of the run that it was made for; 0: not known. A measurement
+                     * does not keep it, as it is of one run */
     int64_t pid;    /* 0: not known */
     roast_str host;
     roast_str worker;

@@ -146,6 +146,7 @@ class MetricsCollector(Results):
         self._identity: RunIdentity | None = None
         self._clock_offsets: dict[str, float] = {}
         self._marks: list[_Marked] = []
+        self._around: set[MetricsCollector] = set()  # others that have seen a call of this run
         self._faults = 0
         self.preprocessing: list[Preprocessing] = []
         self._provenance: dict[str, str] = {}
@@ -158,6 +159,7 @@ class MetricsCollector(Results):
         self._failed_items: list[Any] = []
         self._replayed_in_calls = 0
         self._expected = 0  # chunks of processors with our decorator, which leave a record each
+        self._expected_items: list[Any] = []  # the same as pieces of work, until the end
         self._during, self._after = ExitStack(), ExitStack()
         self._fetched = False
         self._unanswered = 0
@@ -268,12 +270,15 @@ class MetricsCollector(Results):
             self.span_metrics = self._ask("span metrics", backend.get_span_metrics, self.span_info)
         for data in self._ask("records beside the output", backend.close_channel) or []:
             self._ask("a message of records is damaged", self._take_message, data)
+        self._around.clear()
         if self.track_workers:
             if type(backend).confirm_workers is not AbstractMetricsBackend.confirm_workers:
                 pids = {chunk["pid"] for chunk in self._collected.copy()} - {None}
                 self._ask("the processes of the workers", backend.confirm_workers, pids)
             self.tracking_data = self._ask("worker series", backend.stop_tracking)
         self._clock_offsets = backend.clock_offsets
+        if self._identity is not None and self._identity.mixed:
+            self.note("another collector measured the same processor in another thread: chunks of both are in here")
         for note in backend.notes:
             self.note(note)
         if faults()["count"] > self._faults:
@@ -281,7 +286,11 @@ class MetricsCollector(Results):
         return self._unanswered == 0
 
     def _take_message(self, data: bytes) -> None:
-        self._collected.merge_unique(ChunkLog.from_bytes(data))
+        """Of two collectors around one call the inner one alone is sent the records beside the output."""
+        records = ChunkLog.from_bytes(data)
+        for collector in (self, *(other for other in self._around if other._state == "open")):
+            with collector._lock:
+                collector._collected.merge_unique(records)
 
     def _ask(self, what: str, function: Any, *args: Any) -> Any:
         try:
@@ -368,9 +377,18 @@ class MetricsCollector(Results):
                 self.processor_instance = call.processor
             self._mark(call.processor)
             self.calls.append(describe(call))
+            self._around.update(other for other in call.watchers if isinstance(other, MetricsCollector))
+            self._around.discard(self)
+            self._meet_others()
         self._look_for_us(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.give_way()
+
+    def _meet_others(self) -> None:
+        watching = [other._identity for other in (self, *self._around)]
+        topics = [identity.topic for identity in watching if identity is not None]
+        if self._identity is not None and self._marks:
+            self._identity.meet(self._marks[-1].topics(), topics)
 
     def _look_for_us(self, call: RunnerCall) -> None:
         """Says before the run what workers without this package mean for it."""
@@ -399,7 +417,7 @@ class MetricsCollector(Results):
                 if call.report is not None:
                     self._ask("Coffea's report", self._take_report, call, call.report)
             finally:
-                self._unmark(call.processor)
+                self._unmark(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.come_back()
         self._suspects += map(_piece_of, call.failed)
@@ -409,26 +427,28 @@ class MetricsCollector(Results):
         sum_reports([report])  # says what is wrong with it
         self.reports.append(report)
         if is_tracked(call.processor):
-            self._expected += len(call.items)
+            self._expected += len(call.processed)
+            self._expected_items += call.processed
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         self.preprocessing.append(preprocessing)
 
     def _mark(self, processor: Any) -> None:
-        marked = _Marked(processor)
-        self._marks.append(marked)
-        marked.put(None if self._identity is None else self._identity.topic)
+        if self._identity is not None:
+            marked = _Marked(processor)
+            self._marks.append(marked)
+            marked.put(self._identity.topic)
 
-    def _unmark(self, processor: Any) -> None:
+    def _unmark(self, call: RunnerCall) -> None:
         for marked in reversed(self._marks):
-            if marked.processor is processor:
+            if marked.processor is call.processor:
                 self._marks.remove(marked)
-                marked.undo(self._collected)
+                marked.undo([chunks for chunks in call.chunks if isinstance(chunks, ChunkLog)])
                 return
 
     def _unmark_all(self) -> None:
         while self._marks:
-            self._marks.pop().undo(self._collected)
+            self._marks.pop().undo([self._collected])
 
     # ---- what the user tells ----
 
@@ -635,11 +655,14 @@ class MetricsCollector(Results):
         self._note_failed_items()
 
     def _note_missing_records(self, chunks: list[Any]) -> None:
+        """A record of a try that failed, or a second one of a piece of work, does not make up for a missing one."""
+        items, self._expected_items = self._expected_items, []
+        pieces, run = {_piece_of(item) for item in items}, Run(chunks=chunks)
+        without = pieces.intersection(run.failed_pieces(list(pieces)))
         expected = self._expected - self.replayed_chunks
-        if len(chunks) < expected:
-            self.note(
-                f"{len(chunks)} of {expected} chunks have a record: what is known of chunks alone is known of these"
-            )
+        known = min(len(chunks), self._expected - len(without))
+        if known < expected:
+            self.note(f"{known} of {expected} chunks have a record: what is known of chunks alone is known of these")
 
     def _figures(self) -> dict[Any, Any]:
         """What the spans measured and, in the same form, what preprocessing cost."""
@@ -753,27 +776,29 @@ class _Marked:
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
-        self._chunks: Any = None
         self._marks: list[Mark] = []
 
-    def put(self, topic: str | None) -> None:
+    def put(self, topic: str) -> None:
         processor = self.processor
-        self._chunks = getattr(processor, _CHUNKS, None)
-        # The records of this very instance would travel with it to every worker: they wait here.
-        with suppress(Exception):
-            delattr(processor, _CHUNKS)
-        wanted = [(owner, FLAG, True, False) for owner in (processor, type(processor))]
-        for owner, name, value, missing in [*wanted, (processor, _TOPIC, topic, GONE)][: 2 if topic is None else 3]:
+        for owner, name, value, missing in (
+            (processor, FLAG, True, False), (type(processor), FLAG, True, False), (processor, _TOPIC, topic, GONE),
+        ):
             self._marks += [Mark(owner, name, value, missing)]
 
-    def undo(self, collected: ChunkLog) -> None:
+    def topics(self) -> list[str]:
+        """All that collectors have put onto the processor."""
+        return self._marks[-1].others()
+
+    def undo(self, records: list[ChunkLog]) -> None:
+        """`records` are those that were made meanwhile: a copy of the processor has seen them."""
         for mark in reversed(self._marks):
             mark.take_off()
-        chunks = ChunkLog()
-        for part in (self._chunks, getattr(self.processor, _CHUNKS, None), collected):
-            if isinstance(part, ChunkLog):
-                chunks.merge_unique(part)
         # A processor without our decorator stays as it was: it may go where this package is not.
-        if chunks:
-            with suppress(Exception):
-                setattr(self.processor, _CHUNKS, chunks)
+        if not any(records):
+            return
+        there = getattr(self.processor, _CHUNKS, None)
+        chunks = there if isinstance(there, ChunkLog) else ChunkLog().stay_here()
+        for part in records:
+            chunks.merge_unique(part)
+        with suppress(Exception):
+            setattr(self.processor, _CHUNKS, chunks)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections.abc import Iterable
 
 __all__ = ["RunIdentity"]
 
@@ -23,6 +24,7 @@ class RunIdentity:
         # One that nothing can be sent to still says which run it is.
         self.topic = f"run:{uuid.uuid4().hex}" if topic is None else topic
         self.topics = {self.topic}
+        self.mixed = False  # whether another run had the same processor at the same time
 
     def open(self) -> None:
         with _lock:
@@ -34,3 +36,11 @@ class RunIdentity:
     def close(self) -> None:
         with _lock:
             _open[:] = [other for other in _open if other is not self]
+
+    def meet(self, topics: Iterable[str], watching: Iterable[str]) -> None:
+        """A processor has these topics in a call that the runs of the topics `watching` see: the runs of any other
+        topic make calls of their own with it."""
+        strangers = set(topics).difference(watching)
+        with _lock:
+            for run in _open if strangers else ():
+                run.mixed = run.mixed or run is self or run.topic in strangers

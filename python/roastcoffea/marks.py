@@ -40,6 +40,11 @@ class Mark:
             with suppress(Exception):
                 setattr(owner, name, value)
 
+    def others(self) -> list[Any]:
+        """The values of all marks on the same attribute of the same object, this one's as well."""
+        with _lock:
+            return [mark._value for mark in _attributes[self._key].marks] if self._key in _attributes else []
+
     def take_off(self) -> None:
         """Again: nothing happens."""
         with _lock:

@@ -60,6 +60,7 @@ class RunnerCall:
         self.watchers: list[Watcher] = []
         self.chunks: list[list[Any]] = []  # lists of chunk records that were found in outputs
         self.items: list[Any] = []  # the pieces of work, as soon as Coffea has them
+        self.processed: list[Any] = []  # of the pieces, those whose output came back
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
@@ -375,6 +376,7 @@ def _take_out(call: RunnerCall, wrapped: Any) -> None:
         if isinstance(report, dict):
             call.report = _work_of(report, len(call.items), replayed)
         call.replayed += replayed.get("chunks", 0)
+        call.processed = list(wrapped.get("processed", call.items))
     finally:
         call.take_chunks(wrapped.get("out"))
 

@@ -526,6 +526,7 @@ static roast_chunklog *log_of_workers(void) {
     for (uint64_t seq = 0; seq < 6; seq++) {
         sample s;
         sample_plain(&s, 1 + seq % 3, seq);
+        s.chunk.run = 100 + seq % 2;
         if (workers[seq % 3] != NULL)
             s.chunk.worker = str(workers[seq % 3]);
         if (seq == 4)

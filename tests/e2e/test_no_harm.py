@@ -21,6 +21,7 @@ from coffea.nanoevents import NanoAODSchema
 from coffea.processor import SimpleCheckpointer
 
 from roastcoffea import MetricsCollector, track_metrics, track_time
+from roastcoffea._core import ChunkLog
 from roastcoffea.backends._remote import by_value
 from roastcoffea.backends.local import LocalMetricsBackend
 
@@ -185,6 +186,20 @@ def test_a_processor_without_the_decorator_stays_as_it_was(small):
     assert vars(analysis) == {"_roastcoffea_collect_metrics": False}
 
 
+@pytest.mark.parametrize("compression", [None, 1])
+def test_records_on_the_processor_do_not_travel(small, compression):
+    import cloudpickle
+
+    analysis = Analysis()
+    before = len(cloudpickle.dumps(analysis))
+    with MetricsCollector(iterative()):
+        make_runner(processor_compression=compression)(small, analysis)
+    assert len(analysis._chunk_metrics) == 5
+    again = cloudpickle.loads(cloudpickle.dumps(analysis))
+    assert type(again._chunk_metrics) is list and again._chunk_metrics == []
+    assert len(cloudpickle.dumps(analysis)) < before + 100
+
+
 def test_one_processor_in_two_collectors_at_once(small):
     """Whoever ends first, the processor is at last what it was."""
     analysis = Analysis()
@@ -197,6 +212,24 @@ def test_one_processor_in_two_collectors_at_once(small):
     assert analysis._roastcoffea_collect_metrics is True and analysis._roastcoffea_topic == topic
     second.__exit__(None, None, None)
     assert vars(analysis) == {"_roastcoffea_collect_metrics": False}
+
+
+def test_one_processor_in_two_threads_is_told(fileset):
+    """It has one topic: whose records are whose cannot be known."""
+    analysis, both = Analysis(), threading.Barrier(2)
+    collectors = []
+
+    def run(dataset):
+        with MetricsCollector(iterative()) as mc:
+            both.wait(60)
+            assert make_runner()({dataset: fileset[dataset]}, analysis) == {"events": 2100}
+            both.wait(60)
+        collectors.append(mc)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, ("ttbar", "wjets")))
+    assert any("same processor" in note for mc in collectors for note in mc.notes)
+    assert all(mc.get_metrics()["total_events"] == 2100 for mc in collectors)
 
 
 # ---- the Runner ----
@@ -498,6 +531,20 @@ def test_records_beside_an_output_that_is_no_mapping(small, monkeypatch):
     assert mc.notes == []
 
 
+@pytest.mark.parametrize("where", ["iterative", "futures", "dask"])
+def test_two_collectors_around_an_output_that_is_no_mapping(request, small, where):
+    """A processor sends its records to one of them."""
+    if where == "dask":
+        executor = processor.DaskExecutor(client=request.getfixturevalue("client"), status=False)
+    else:
+        executor = iterative() if where == "iterative" else processor.FuturesExecutor(workers=2, status=False)
+    with MetricsCollector(executor) as outer, MetricsCollector(executor) as inner:
+        assert make_runner(executor)(small, NoMapping()) == [2100]
+    for mc in (outer, inner):
+        assert sum(chunk["num_events"] for chunk in mc.chunk_metrics) == 2100 and len(mc.chunk_metrics) == 5
+        assert not any("have a record" in note for note in mc.notes)
+
+
 class LosesRecords(LocalMetricsBackend):
     def open_channel(self):
         return None
@@ -510,6 +557,36 @@ def test_fewer_records_than_chunks_are_told(small):
     with MetricsCollector(iterative()) as mc:
         make_runner()(small, Bare())
     assert mc.notes == []
+
+
+class RaisesFirst(NoMapping):
+    def __init__(self):
+        self.seen = set()
+
+    @track_metrics
+    def process(self, events):
+        piece = events.metadata["filename"], events.metadata["entrystart"]
+        if piece not in self.seen:
+            self.seen.add(piece)
+            raise ValueError("bad luck")
+        return np.array([len(events)])
+
+
+class LosesTheLast(LocalMetricsBackend):
+    def close_channel(self):
+        records = ChunkLog()
+        for data in super().close_channel():
+            records.merge_unique(ChunkLog.from_bytes(data))
+        return [records[:-1].to_bytes()]
+
+
+def test_records_of_failed_tries_do_not_hide_a_missing_one(small):
+    """Ten records of which five are of tries that raised, and one is lost."""
+    executor = processor.IterativeExecutor(status=False, retries=1)
+    with pytest.warns(UserWarning, match="attempt"), MetricsCollector(LosesTheLast(executor)) as mc:
+        assert make_runner(executor, processor_compression=None)(small, RaisesFirst()) == [2100]
+    assert len(mc.chunk_metrics) == 9
+    assert any("4 of 5 chunks have a record" in note for note in mc.notes)
 
 
 # ---- checkpoints ----

@@ -167,9 +167,7 @@ class Road:
         first = Places()
         assert self.once(first) == []
         wrong = {}
-        for place in first.seen:
-            if place in known:
-                continue
+        for place in [place for place in tuple(first.seen) if place not in known]:
             places = Places(place)
             if found := self.once(places):
                 wrong[place] = found

@@ -45,13 +45,14 @@ PUBLIC_HEADERS = {
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
 PYTHON_LAYERS = [
     ["_core"],
-    ["utils", "instrumentation", "decorator", "channel", "provenance"],
+    ["guard", "marks", "closures", "identity"],
+    ["utils", "instrumentation", "decorator", "channel", "provenance", "checkpoints"],
     ["aggregation"],
     ["backends"],
     ["export"],
     ["visualization", "report"],
     ["preprocess_watch", "progress"],
-    ["runner_watch", "results", "live", "identity"],
+    ["runner_watch", "results", "live"],
     ["collector"],
     ["__init__"],
     ["__main__"],

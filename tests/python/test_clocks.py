@@ -92,29 +92,22 @@ def test_wrong_topics():
         split_replayed(ChunkLog(), ["\udcff"])
 
 
-def test_a_run_inside_another_one():
-    outer, inner, processor = RunIdentity(None), RunIdentity(None), object()
-    outer.put_on(processor)
-    inner.put_on(processor)
-    outer.put_on(processor)  # as each call of a Runner does, from the outside in
+def split(run, records):
+    return [len(part) for part in split_replayed(records, run.topics)]
+
+
+def test_runs_that_are_measured_at_the_same_time():
+    """They may share a processor, which has one topic."""
+    outer, inner, other = RunIdentity(None), RunIdentity(None), RunIdentity("run:other")
+    outer.open()
+    inner.open()
     records = merged(made_for(outer.topic), made_for(inner.topic))
-    assert [len(part) for part in outer.split(records)] == [4, 0]
-    assert [len(part) for part in inner.split(records)] == [2, 2]
-    for run in (outer, inner, outer):
-        run.take_off(processor)
-    later = RunIdentity("dask:later")
-    later.put_on(processor)
-    later.take_off(processor)
-    assert [len(part) for part in outer.split(made_for(later.topic))] == [0, 2]
-
-
-def test_an_output_that_comes_twice():
-    run, whole = RunIdentity("run:x"), ChunkLog()
-    records = made_for(run.topic, 3)
-    run.take_output(records, whole)
-    assert [len(part) for part in run.split(whole)] == [3, 0]
-    run.take_output(merged(made_for(run.topic, 1), records), whole)
-    assert [len(part) for part in run.split(whole)] == [4, 3]
+    assert split(outer, records) == split(inner, records) == [4, 0]
+    inner.close()
+    outer.close()
+    other.open()
+    other.close()
+    assert split(outer, made_for(other.topic)) == split(other, made_for(outer.topic)) == [0, 2]
 
 
 # ---- the clocks of workers ----

@@ -40,12 +40,15 @@ class Cluster:
 
     def __init__(self, folder: Path, linked: bool) -> None:
         self.folder, self.linked, self.started = folder, linked, 0
-        self.here, there = (address for address, _ in LINK.values()) if linked else ("127.0.0.1",) * 2
+        self.here, self.there = (address for address, _ in LINK.values()) if linked else ("127.0.0.1",) * 2
+        self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
         self.clocks: dict[str, WrongClock] = {}
         self._make_clock = Clocks(folder).wrong_by
-        side = ("ip", "netns", "exec", OTHER_SIDE[1]) if linked else ()
-        self.scheduler = self.run("scheduler", "--port", "0", "--host", there, side=side)
+
+    def start(self) -> None:
+        side = ("ip", "netns", "exec", OTHER_SIDE[1]) if self.linked else ()
+        self.scheduler = self.run("scheduler", "--port", "0", "--host", self.there, side=side)
         self.fill_up()
 
     def run(self, what: str, *options: str, side: tuple[str, ...] = (), env: Any = None) -> subprocess.Popen[bytes]:
@@ -72,7 +75,7 @@ class Cluster:
             self.add_worker()
 
     def stop(self) -> None:
-        for process in [*self.workers.values(), self.scheduler]:
+        for process in filter(None, [*self.workers.values(), self.scheduler]):
             process.kill()
             process.wait()
 
