@@ -38,7 +38,7 @@ format: $(VENV) ## put the C files into their form
 asan: $(VENV) ## run the C tests under AddressSanitizer, UBSan and the leak check
 	@$(RUN) tools/run_tests.py asan
 
-fuzz: $(VENV) ## run each fuzz target for SECONDS=60 (needs clang)
+fuzz: $(VENV) ## run each fuzz target for SECONDS=60 (the decoders need clang)
 	@$(RUN) tools/run_fuzz.py $(SECONDS)
 
 soak: SECONDS = 600

@@ -38,9 +38,9 @@ def environment() -> dict[str, str]:
 def kind_of(report: str) -> str:
     """What is wrong, and where in our sources: two cases of one kind have one cause."""
     what = re.search(r"ERROR: AddressSanitizer: [\w-]+|runtime error: .*|SystemError: .*? set\b|SystemError: .*|Timeout"
-                     r"|Assertion .*|Fatal .*", report)
+                     r"|the next chunk|Assertion .*|Fatal .*", report)
     where = re.search(r"in (\w+) \.\./\.\./((?:ext|src)/[\w/]+\.\w):\d+", report)
-    kind = re.sub("<.*>", "", what[0]) if what else report[-200:]
+    kind = re.sub(" at 0x[0-9a-f]+|<class 'map'>|<built-in function abs>", "", what[0]) if what else report[-200:]
     return f"{kind} in {where[1]}, {where[2]}" if where else kind
 
 
@@ -51,6 +51,7 @@ class Fuzzer:
         self.broken: dict[str, str] = {}  # a case each, by what the report says
 
     def start(self, arguments: list[str], current: Path) -> tuple[int, str]:
+        """Ends by itself, also in a case that does not."""
         result = subprocess.run(
             [sys.executable, CASES, "--current", current, *arguments], env=self.environment, text=True,
             errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)

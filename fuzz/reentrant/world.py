@@ -89,11 +89,11 @@ class World:
 
     # ---- what a hostile method does ----
 
-    def intrude(self, where: str, home: Any = None) -> None:
-        """Called by every hostile method. `home` is the container that the object was put into."""
+    def intrude(self, where: str, who: Any = None) -> None:
+        """Called by every hostile method."""
         try:
             next(map(abs, (1,)))  # a call from C: there the interpreter notices an exception that is set already
-            self.do_harm(where, home)
+            self.do_harm(where, self.home_of(who) if who is not None else None)
         except SystemError as error:
             self.note(error)
             show_c_stack()
@@ -340,7 +340,7 @@ def make_cycle(_: World) -> Any:
 
 def make_depth(_: World) -> Any:
     deep: Any = 1
-    for _ in range(400):
+    for _level in range(400):
         deep = [deep]
     return deep
 
@@ -443,7 +443,7 @@ def hostile_method(base: type, name: str) -> Any:
         now = current
         if now is None:
             return usual_result(self, base, name, args, kwargs)
-        now.intrude(name, now.home_of(self))
+        now.intrude(name, self)
         if now.lies():
             return now.pick(LIES[name])() if name in LIES and now.chance(0.7) else now.odd()
         result = usual_result(self, base, name, args, kwargs)
@@ -463,12 +463,12 @@ def make_walk(items: Any) -> Any:
 
 def end_of_life(self: Any) -> None:
     if current is not None:
-        current.intrude("__del__", current.home_of(self))
+        current.intrude("__del__", self)
 
 
 def lying_class(self: Any) -> type:
     if current is not None and current.depth > 0:
-        current.intrude("__class__", current.home_of(self))
+        current.intrude("__class__", self)
         if current.lies():
             liar: type = current.pick((dict, list, str, int, float, tuple, *(type(thing) for thing in current.things)))
             return liar

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 C_FOLDERS = ("src", "include", "ext", "cli", "tests/c", "tests/burn", "fuzz", "bench")
-PYTHON_FOLDERS = ("python", "tests", "tools", "bench", "examples", "docs")
+PYTHON_FOLDERS = ("python", "tests", "tools", "bench", "examples", "docs", "fuzz")
 
 
 class Skip(Exception):
