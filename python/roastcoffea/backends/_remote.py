@@ -232,7 +232,6 @@ async def _ask(
 ) -> dict[str, Any]:
     """Runs `finish_worker` on one worker."""
     import pickle
-    import time
 
     from distributed.protocol.serialize import Serialize, Serialized, deserialize
 
@@ -240,7 +239,6 @@ async def _ask(
         "topic": order["topic"],
         "round_id": order["round"],
         "address": address,
-        "until": time.time() + order["timeout"],
         "span_ids": span_ids,
     }
     message = {
@@ -357,22 +355,16 @@ async def _hand_over(
     topic: str | None,
     round_id: str,
     address: str,
-    until: float,
     span_ids: list[str] | None,
 ) -> dict[str, Any]:
     import asyncio
     import inspect
     import sys
-    import time
 
     from distributed.utils import set_thread_state
 
     answer: dict[str, Any] = {"totals": {}}
-    # After that moment (of the scheduler's clock) nobody listens any more.
-    late = time.time() + dask_worker.scheduler_delay >= until
-    if topic is not None and late:
-        answer["problem"] = "by its clock it was asked too late"
-    elif topic is not None:
+    if topic is not None:
         try:
             # Where the engine was never loaded, no record was made. The channel is loaded with the
             # first record that is sent: those held back may be older.
