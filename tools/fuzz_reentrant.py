@@ -24,7 +24,7 @@ CORPUS = ROOT / "fuzz" / "corpus" / "reentrant" / "cases.txt"
 FOUND = BUILD / "fuzz-found" / "reentrant"
 MANY = 10_000_000
 MOST_BROKEN = 10
-REPLAYED = 8
+REPLAYED = 16  # numbers of each entry
 JOBS = max(1, min(4, os.cpu_count() or 1))
 
 

@@ -156,7 +156,7 @@ class World:
                 key = self.poison_part(key, deep - 1)
                 try:
                     made[key] = self.poison_part(item, deep - 1)
-                except TypeError:  # a key without a hash
+                except (TypeError, ValueError):  # a key without a hash
                     made[type(key).__name__] = item
             self.settle(made, [*made, *made.values()])
         elif type(value) in (list, tuple):
