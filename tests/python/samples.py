@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import mmap
+import os
+
+import pytest
 
 from roastcoffea import track_memory, track_metrics, track_time
+
+
+# For tests that fork: the child hangs where another thread was inside of ASan's allocator.
+forks = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="ASan does not survive every fork")
 
 
 class Events(list):

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from samples import make_log
+from samples import forks, make_log
 
 from roastcoffea import _core, channel
 from roastcoffea.aggregation.backends import _PARSERS, get_parser, known_parsers
@@ -729,6 +729,7 @@ def in_child(function, *arguments):
     assert os.waitpid(child, 0)[1] == 0
 
 
+@forks
 def test_channel_of_files():
     backend = LocalMetricsBackend(FuturesExecutor())
     topic = backend.open_channel()

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from samples import Events, Processor
+from samples import Events, Processor, forks
 
 from roastcoffea import channel, track_metrics
 from roastcoffea._core import ChunkLog, faults, flush_outbox
@@ -157,6 +157,7 @@ def test_a_descriptor_that_is_somebody_elses_now_is_left_alone(tmp_path):
     assert (tmp_path / "users").read_bytes() == b"precious"
 
 
+@forks
 def test_a_child_does_not_send_its_parents_records():
     shared = channel.SharedFile()
     processor_on(shared.topic).process(Events(1))

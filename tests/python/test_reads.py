@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from leaks import assert_nothing_is_kept
-from samples import Events
+from samples import Events, forks
 
 from roastcoffea import track_metrics
 from roastcoffea._core import ColumnReader, _fail_allocations, faults
@@ -690,6 +690,7 @@ def test_wide_files_are_forgotten_sooner():
     assert told(400)
 
 
+@forks
 def test_a_child_process_tells_by_itself(tmp_path):
     program = tmp_path / "fork.py"
     program.write_text(

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 import samples
-from samples import Events, Plain, Processor, block_of
+from samples import Events, Plain, Processor, block_of, forks
 
 import roastcoffea
 from roastcoffea import BaseInstrumentationContext, track_metrics, track_time
@@ -710,6 +710,7 @@ def test_nothing_keeps_the_processor_alive():
     assert reference() is None
 
 
+@forks
 def test_fork_gives_the_child_an_identity_of_its_own(tmp_path):
     program = tmp_path / "fork.py"
     program.write_text(
