@@ -36,12 +36,12 @@ class Lossy:
 
 
 @pytest.fixture
-def ticks(monkeypatch):
-    """When the scheduler, which is in this process, looked at its workers."""
+def ticks(client, monkeypatch):
+    """When the scheduler, which is in this process, looked at its workers for this client."""
     taken, real = [], _scheduler.SchedulerPost._tick
 
     def counted(self):
-        before = self.series
+        before = self.series if self.client == client.id else None
         real(self)
         taken.extend([] if before is None else [time.time()])
 
