@@ -18,21 +18,21 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(PACKAGE) ## run a small analysis and print what was measured
+demo: $(PACKAGE) ## run a small analysis and print its metrics
 	@$(RUN) examples/demo.py
 
 test: $(PACKAGE) ## run all tests, cheapest first
 	@$(PYTHON) tools/setup.py browser
 	@$(RUN) tools/run_tests.py
 
-bench: $(PACKAGE) ## measure what it costs, beside its floor and roastcoffea 0.1.2 (BENCH=--quick: few rounds)
+bench: $(PACKAGE) ## measure the cost, compared with its floor and roastcoffea 0.1.2 (BENCH=--quick: few rounds)
 	@$(RUN) tools/build.py bench
 	@$(RUN) tools/bench_environment.py $(BENCH)
 
 lint: $(PACKAGE) ## check format, layers, exported symbols and the rules of the repository
 	@$(RUN) tools/run_tests.py lint
 
-format: $(VENV) ## put the C files into their form
+format: $(VENV) ## format the C files
 	@$(RUN) tests/lint/check_format.py --fix
 
 asan: $(VENV) ## run the C tests under AddressSanitizer, UBSan and the leak check

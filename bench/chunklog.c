@@ -40,9 +40,13 @@ typedef struct packed {
 } packed;
 
 static packed encode(const roast_chunklog *log) {
-    size_t size = roast_chunklog_packed_size(log);
-    packed result = {must_have(malloc(size)), size};
-    roast_chunklog_pack(log, result.data);
+    roast_sink *sink;
+    must(roast_sink_new_memory(&sink, &error));
+    must(roast_chunklog_encode(log, sink, &error));
+    roast_str bytes = roast_sink_memory(sink);
+    packed result = {must_have(malloc(bytes.len)), bytes.len};
+    memcpy(result.data, bytes.data, bytes.len);
+    roast_sink_free(sink);
     return result;
 }
 

@@ -21,48 +21,46 @@ Told = dict[str, Any]
 INTRODUCTION = """\
 # Performance
 
-What measuring costs, beside roastcoffea 0.1.2 and beside the floor: what the clock, the kernel, memcpy or pickle alone
-cost, measured in the same run. `make bench` makes an environment with both packages (the same Python, the same
-Coffea, the same Dask: the same files), has both do the same work in turns, and ends with 1 where a target is missed.
-This page is made from its figures by `python -m bench.document`.
+The cost of measuring, compared with roastcoffea 0.1.2 and with the floor: the cost of the clock, the kernel, memcpy or
+pickle alone, measured in the same run. `make bench` makes an environment with both packages (the same files of Python,
+Coffea and Dask), runs the same work with both in turns, and ends with 1 if a target is missed.
+`python -m bench.document` makes this page from its figures.
 """
 
 READING = """\
 ## How to read the tables
 
-- **ours** is the least of all rounds, as other work on the machine can only add to a cost; the median stands in
-  brackets. Floor and 0.1.2 are the least of their rounds, which took turns with ours.
-- **times** is how many times as much 0.1.2 took, with the quartiles of that ratio round by round.
-- **target** is what the row must reach: a limit of its own, one relative to the floor, or a ratio to 0.1.2. A row
-  without one is shown for its own sake.
-- The workloads are described in `bench/README.md`, and all targets stand in `bench/targets.py`.
+- **ours** is the minimum of all rounds, as other work on the machine can only add to a cost; the median is in
+  brackets. Floor and 0.1.2 are the minima of their rounds, which took turns with ours.
+- **times** is the ratio of 0.1.2 to ours, with the quartiles of the ratio round by round.
+- **target** is a limit of its own, one relative to the floor, or a ratio to 0.1.2. Some rows have none.
+- The workloads are described in `bench/README.md`, and all targets are in `bench/targets.py`.
 """
 
 GROWTH = """\
 ## Growth
 
-A chunk among a million may cost half as much again as one among ten thousand, and no step may hold more than 400 bytes a
-chunk. What a process needs in any case is in the figures, which is why small runs look dear.
+A chunk among a million may cost half as much again as one among ten thousand, and no step may hold more than 400 bytes
+per chunk. The figures include the fixed cost of a process, so small runs look expensive.
 
 ```{image} images/growth.svg
-:alt: Cost and memory a chunk by the number of chunks
+:alt: Cost and memory per chunk by the number of chunks
 ```
 """
 
 # What each subject is, in the order of the page.
 SUBJECTS = {
-    "sections": ("Sections", "`with track_time(self, \"x\"): pass` and its like, in an open chunk."),
+    "sections": ("Sections", "`with track_time(self, \"x\"): pass` and the other trackers, in an open chunk."),
     "decorator": ("The decorator", "`@track_metrics` over the bare call, for events without a file; on, it takes "
-                  "every reading of the kernel. The chunk is short and stays on its core: one that was taken off "
-                  "it, or lasts longer than 100 µs, pays up to two readings more."),
+                  "every reading of the kernel."),
     "nanoevents": ("A chunk of NanoEvents", "A file of 1,500 branches, opened as Coffea opens it."),
     "wire": ("On the wire", "The records of one chunk, as they leave a worker."),
     "reduction": ("Reduction", "A tree of merges of 20 outputs each, pickled and unpickled at every level."),
-    "tick": ("The sampler on the scheduler", "A worker at one tick, with a heartbeat of each before every tick, "
-             "or at Dask's pace: every 2 s among 100 workers, every 51 s among 10,000. *On the scheduler* is a real one "
-             "with Dask's own worker objects at Dask's pace, and what is counted is CPU time of its loop."),
+    "tick": ("The sampler on the scheduler", "The cost per worker and tick, with a heartbeat of each worker before "
+             "every tick, or at Dask's pace: every 2 s among 100 workers, every 51 s among 10,000. *On the scheduler* is "
+             "the CPU time of the loop of a real scheduler, with Dask's own worker objects at Dask's pace."),
     "metrics": ("Metrics", "All formulas over a million chunks."),
-    "readings": ("Readings of the kernel", "And the thread that follows the memory while a chunk computes."),
+    "readings": ("Readings of the kernel", "And the thread that samples the memory while a chunk computes."),
     "run": ("A big run", "500 workers over ten minutes with 20,000 chunks: computing its metrics, saving, loading, "
             "showing."),
     "show": ("`roast show`", "The whole program, on a measurement of a million chunks."),
@@ -71,9 +69,9 @@ SUBJECTS = {
              "the share of the CPU time in Dask's spans that had not arrived by then."),
     "import": ("Import", "In fresh processes."),
     "overhead": ("Around a real analysis", "The same short run with the collector and without it, in turns: four chunks of "
-                 "two files of 1,500 branches. *A run* is what passes inside the context; the way into it and out of it "
-                 "stands apart. The differences are those of an analysis of eight times as many chunks, which goes into "
-                 "the context and out of it once; the interval of all pairs says what can be known of them. On Dask, "
+                 "two files of 1,500 branches. *A run* is the time inside the context; entering and leaving it are "
+                 "separate rows. The differences are those of an analysis of eight times as many chunks, which enters "
+                 "the context once; the interval of all pairs is their uncertainty. On Dask, "
                  "malloc is told to keep its memory and Dask's own profiler is off, with the collector and without it: "
                  "as they are set by default, both make a run depend on those before it."),
     "growth": ("Growth, row by row", ""),
@@ -81,8 +79,6 @@ SUBJECTS = {
 
 # What is known of why a row falls short, where it does: shown only then. What was not profiled says so.
 CAUSES = {
-    "reduction/time a chunk": "Pickling and unpickling an object of another C type of the same size takes nearly as "
-                              "long (the floors of its parts), and a leaf of the tree is one such object a chunk.",
     "decorator/on, all readings": "The kernel's readings alone take most of it (see its floor); 0.1.2 takes the memory "
                                   "only.",
     "overhead/Dask, difference in CPU time at least": "Each of these chunks is the first of its file in its worker, so "

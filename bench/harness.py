@@ -117,11 +117,7 @@ def judge(row: Row) -> Verdict:
         value = row.measured.best / row.floor.best if row.floor and row.floor.best else None
         return Verdict(value, row.measured.spread, None, None, None)
     value, spread = row.measured.best, row.measured.spread
-    if target.of_median:
-        value = row.measured.median
     if target.against is not Against.ALONE:
-        if target.of_median:
-            raise ValueError(f"{row.key}: a limit for the median is not relative to a floor")
         if row.floor is None:
             raise ValueError(f"{row.key}: its limit is relative to a floor, and it has none")
         if target.against is Against.FLOOR_TIMES:

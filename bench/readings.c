@@ -63,8 +63,8 @@ static void measure_floor(void) {
 }
 
 static void read_groups(void *groups) {
-    roast_reading reading;
-    roast_probe_read(roast_probe_this_thread(), *(unsigned *)groups, &reading);
+    roast_reading reading = {0};
+    roast_probe_read(*(unsigned *)groups, &reading);
 }
 
 static void measure_groups(void) {
@@ -77,18 +77,20 @@ static void measure_groups(void) {
         {"read_delay", ROAST_READ_DELAY}, {"read_io", ROAST_READ_IO},
         {"read_all", ROAST_READ_ALL},
     };
-    unsigned available = roast_probe_groups(roast_probe_this_thread());
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned groups = rows[i].groups;
-        if (groups & available)
+        roast_reading reading = {0};
+        roast_probe_read(groups, &reading);
+        if (reading.have != 0)
             measure(rows[i].name, read_groups, &groups);
         else
             printf("  \"%s\": null,\n", rows[i].name);
     }
 }
 
-static void open_and_close(void *sampler) {
-    roast_sampler_close(sampler, roast_sampler_open(sampler, 1), 1);
+static void open_and_close(void *unused) {
+    (void)unused;
+    roast_sampler_close(roast_sampler_open(1), 1);
 }
 
 /* ---- the share of a core that sampling takes ---- */
@@ -143,21 +145,18 @@ static double share_of_core(uint64_t cpu_ns, uint64_t samples, double wall_ns) {
     return (double)cpu_ns / (double)samples / (double)ROAST_SAMPLER_DEFAULT_NS;
 }
 
-/* Of one watch that stays open. A sampler of its own: in the rounds of the floor none is awake. */
+/* Of one watch that stays open. Stopped afterwards: in the rounds of the floor no sampler is awake. */
 static double sampler_share(void) {
-    roast_sampler *sampler;
     roast_sampler_stats before, after;
-    if (roast_sampler_new(NULL, ROAST_SAMPLER_DEFAULT_NS, &sampler, NULL) != ROAST_OK)
-        abort();
-    roast_watch *watch = roast_sampler_open(sampler, 1);
+    roast_watch *watch = roast_sampler_open(1);
     usleep(3 * ROAST_SAMPLER_DEFAULT_NS / 2000); /* it has started and taken a sample */
-    roast_sampler_get_stats(sampler, &before);
+    roast_sampler_get_stats(&before);
     roast_mono start = roast_mono_now();
     sleep(SHARE_SECONDS);
-    roast_sampler_get_stats(sampler, &after);
+    roast_sampler_get_stats(&after);
     double wall = (double)roast_mono_since(start, roast_mono_now());
-    roast_sampler_close(sampler, watch, 1);
-    roast_sampler_free(sampler);
+    roast_sampler_close(watch, 1);
+    roast_sampler_stop();
     return share_of_core(after.cpu_ns - before.cpu_ns, after.samples - before.samples, wall);
 }
 
@@ -217,16 +216,11 @@ static void measure_shares(void) {
 }
 
 static void measure_open_close(void) {
-    roast_sampler *sampler;
-    if (roast_sampler_new(NULL, ROAST_SAMPLER_DEFAULT_NS, &sampler, NULL) != ROAST_OK)
-        abort();
-    measure("sampler_open_close", open_and_close, sampler);
-    roast_sampler_free(sampler);
+    measure("sampler_open_close", open_and_close, NULL);
+    roast_sampler_stop();
 }
 
 int main(void) {
-    if (roast_probe_this_thread() == NULL)
-        return EXIT_FAILURE;
     printf("{\n  \"backend\": \"%s\",\n", roast_probe_backend());
     measure_floor();
     measure_groups();

@@ -1,8 +1,8 @@
 """A tree reduction as Coffea does it: 20 outputs are unpickled, added up, and the sum is pickled.
 
 It is measured twice: with the `+` and `+=` that Coffea's accumulate() comes down to, which is what the records
-cost, and through accumulate() itself, beside what that costs with an empty list in their place. Everything that
-goes into a merge is pickled, moved and unpickled; the result is moved to the client in the end.
+cost, and through accumulate() itself with an output of two integers and the records, beside the two integers alone.
+Everything that goes into a merge is pickled, moved and unpickled; the result is moved to the client in the end.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _time_rows(harness: Harness, sides: dict[str, Side]) -> Iterator[Row]:
     for part, floor, words in (("pickle", "pickle", around), ("unpickle", "unpickle", around),
                                ("add", "copy", "memcpy of the same bytes")):
         yield Row(f"reduction/of it {part}", "s", found.our(part), beside.our(floor), words, found.their(part))
-    yield Row("reduction/time a chunk, by Coffea's accumulate", "s", beside.our("Coffea"), beside.our("empty"),
-              "the same with an empty list in the log's place")
+    yield Row("reduction/time a chunk, by Coffea's accumulate", "s", beside.our("Coffea"), beside.our("Coffea alone"),
+              "the same without the records: two integers")
 
 
 def _moved(found: Answers, name: str) -> tuple[Figure, Figure | None]:

@@ -76,8 +76,8 @@ static double save(work *w) {
     roast_measurement *measurement;
     roast_store_options options = {.path = w->folder, .overwrite = true};
     roast_mono start = roast_mono_now();
-    must(
-        roast_measurement_new(w->run, (roast_str){NULL, 0}, roast_utc_now(), &measurement, &error));
+    must(roast_measurement_new(&(roast_measured){.run = w->run}, (roast_str){NULL, 0},
+                               roast_utc_now(), &measurement, &error));
     roast_measurement_fill(measurement, &options);
     must(roast_store_save(w->run, &options, &error));
     roast_measurement_free(measurement);
@@ -99,16 +99,16 @@ static void write_leaf(FILE *file, const roast_chunk *chunk) {
     roast_chunklog *log;
     must(roast_chunklog_new(&log, &error));
     must(roast_chunklog_append(log, chunk, &error));
-    size_t size = roast_chunklog_packed_size(log);
-    uint8_t *bytes = malloc(4 + size);
-    if (bytes == NULL)
-        fail("out of memory");
+    roast_sink *sink;
+    must(roast_sink_new_memory(&sink, &error));
+    must(roast_chunklog_encode(log, sink, &error));
+    roast_str packed = roast_sink_memory(sink);
+    uint8_t size[4];
     for (int i = 0; i < 4; i++)
-        bytes[i] = (uint8_t)(size >> 8 * i);
-    roast_chunklog_pack(log, bytes + 4);
-    if (fwrite(bytes, 4 + size, 1, file) != 1)
+        size[i] = (uint8_t)(packed.len >> 8 * i);
+    if (fwrite(size, sizeof size, 1, file) != 1 || fwrite(packed.data, packed.len, 1, file) != 1)
         fail("the leaves cannot be written");
-    free(bytes);
+    roast_sink_free(sink);
     roast_chunklog_free(log);
 }
 

@@ -90,7 +90,7 @@ class Cluster:
         t1 = perf_counter()
         self._next_second()
         t2 = perf_counter()
-        self.series.tick(self.scheduler.workers, self.when)
+        _core.sample_workers(self.series, self.scheduler.workers, self.when)
         t3 = perf_counter()
         return (t1 - t0) / len(self.workers), (t3 - t2) / len(self.workers)
 

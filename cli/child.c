@@ -9,11 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Processes may live for less than the interval: when some came or went the next look is soon, and the pauses double
- * up to the interval again; all in all not more than so many extra looks. */
-static const double soon = 0.02;
-enum { EXTRA_LOOKS = 64 };
-
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 
 static roast_status failed(roast_error *err, const char *what) {
@@ -26,13 +21,13 @@ static roast_status failed(roast_error *err, const char *what) {
 
 /* ---- starting ---- */
 
-/* The child waits for `go` to close, so that it is watched from its first moment on; `told` gets the errno of an
- * exec that failed, and closes by itself at one that did not. */
+/* The child waits until `go` is closed, so that it is sampled from the beginning. `told` gets the errno of exec where
+ * that fails; otherwise exec closes it. */
 typedef struct start_pipes {
     int go[2], told[2];
 } start_pipes;
 
-/* How signals were before we came: the command gets them as we did. */
+/* The signal settings that roast was started with; the command gets the same. */
 typedef struct signals_before {
     sigset_t mask;
     struct sigaction child;
@@ -81,7 +76,7 @@ static roast_status start(char **command, start_pipes *pipes, const signals_befo
     return status;
 }
 
-/* Lets the command begin; 0, or the errno of why it did not. */
+/* Lets the command begin. 0, or the errno of exec. */
 static int let_go(start_pipes *pipes) {
     int code = 0;
     ssize_t got;
@@ -95,28 +90,20 @@ static int let_go(start_pipes *pipes) {
 
 /* ---- watching ---- */
 
-typedef struct watch {
-    double interval, pause;
-    int extra;
-} watch;
+static double pause_of(const child_result *result, double interval) {
+    return result->log != NULL ? roast_treelog_pause(result->log, interval) : interval;
+}
 
-static void look(child_result *result, watch *watching) {
-    bool changed = false;
-    if (result->log == NULL)
-        return;
-    if (roast_treelog_look(result->log, &changed, NULL) != ROAST_OK)
+static void look(child_result *result) {
+    if (result->log != NULL && roast_treelog_look(result->log, NULL, NULL) != ROAST_OK)
         result->failed_looks++;
-    watching->extra -= watching->pause < watching->interval;
-    watching->pause = changed ? soon : 2 * watching->pause;
-    if (watching->pause > watching->interval || watching->extra <= 0)
-        watching->pause = watching->interval;
 }
 
 static struct timespec timespec_of(double seconds) {
     return (struct timespec){(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
 }
 
-/* What the terminal sends goes to the whole group, the child included: only what somebody sent to us alone is
+/* The terminal sends its signals to the whole group, the child included: only a signal that was sent to roast alone is
  * passed on. */
 static void pass_on(const siginfo_t *info, pid_t child) {
     if (info->si_signo != SIGCHLD && info->si_code <= 0)
@@ -133,18 +120,19 @@ static bool has_ended(pid_t child, int *status, struct rusage *usage) {
 
 static void watch_to_its_end(child_result *result, pid_t child, const sigset_t *awaited,
                              double interval, int *status, struct rusage *usage) {
-    watch watching = {interval, soon < interval ? soon : interval, EXTRA_LOOKS};
+    double pause = pause_of(result, interval);
     roast_mono last = roast_mono_now();
     while (!has_ended(child, status, usage)) {
         double since = (double)roast_mono_since(last, roast_mono_now()) / 1e9;
-        struct timespec rest = timespec_of(since < watching.pause ? watching.pause - since : 0);
+        struct timespec rest = timespec_of(since < pause ? pause - since : 0);
         siginfo_t info;
         int number = sigtimedwait(awaited, &info, &rest);
         if (number > 0) {
             pass_on(&info, child);
         } else if (number < 0 && errno == EAGAIN) {
             last = roast_mono_now();
-            look(result, &watching);
+            look(result);
+            pause = pause_of(result, interval);
         }
     }
 }
@@ -173,8 +161,8 @@ static void begin_watching(child_result *result, pid_t child) {
         result->failed_looks++;
 }
 
-/* From now on signals wait until they are asked for. Whoever started us may have SIGCHLD ignored, and then nobody
- * would keep the status of the command. */
+/* Blocks the signals, so that sigtimedwait gets them. SIGCHLD may have been ignored when roast was started; then the
+ * kernel would not keep the status of the command. */
 static void take_signals(sigset_t *awaited, signals_before *before) {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigemptyset(awaited);

@@ -1,8 +1,7 @@
-/* What the verbs of the program share: exit codes, the table of verbs, output and errors.
+/* Shared by the verbs of the program: exit codes, the table of verbs, output and errors.
  *
- * A verb writes its answer to `out` and says what went wrong with cli_fail; main flushes the one
- * and turns the other into the exit code. Answers go to standard output, everything else to
- * standard error. */
+ * A verb writes its answer to `out`, reports errors with cli_fail, and returns an exit code; main flushes `out`. Answers
+ * go to standard output, everything else to standard error. */
 #ifndef ROAST_CLI_H
 #define ROAST_CLI_H
 
@@ -11,12 +10,12 @@
 
 enum { CLI_WIDTH = 80 };
 
-/* One row a code: name, number, what it means. Scripts rely on the numbers. */
+/* One row per code: name, number, meaning. Scripts rely on the numbers. */
 #define CLI_EXIT_LIST(X)                                                                           \
-    X(OK, 0, "done; where a question was asked, the answer is yes")                                \
+    X(OK, 0, "done; to a question, the answer is yes")                                             \
     X(NO, 1, "the answer is no, or a check failed")                                                \
     X(USAGE, 2, "the command line was not understood")                                             \
-    X(INPUT, 3, "something named was not found or could not be read")                              \
+    X(INPUT, 3, "an argument was not found or could not be read")                                  \
     X(DAMAGED, 4, "an input is damaged or written by a newer version")                             \
     X(INTERNAL, 5, "out of memory, or the output could not be written")
 
@@ -26,26 +25,41 @@ typedef enum cli_exit {
 #undef X
 } cli_exit;
 
+/* How an option is read, and what it sets in the request of its verb. */
+typedef enum cli_option_kind {
+    CLI_FLAG = 1, /* a bool */
+    CLI_FORM,     /* an int: the option's `id`; of several such options only one may be given */
+    CLI_TEXT,     /* a const char * */
+    CLI_INTEGER,  /* an int64_t between `least` and `most` */
+    CLI_NUMBER,   /* a double between them */
+    CLI_CALL,     /* whatever `take` does with the value */
+} cli_option_kind;
+
 /* An option of a verb: its help, its line of the man page, and how it is read come from here. */
 typedef struct cli_option {
-    int id;            /* of the verb's own, above 0; 0 ends the list */
-    char letter;       /* 'o' for -o; '\0': it has none */
-    const char *name;  /* "output" for --output */
-    const char *value; /* what stands behind it: "DIR"; NULL: nothing */
-    const char *text;  /* what it does */
+    cli_option_kind kind; /* 0 ends the list */
+    char letter;          /* 'o' for -o; '\0': it has none */
+    const char *name;     /* "output" for --output */
+    const char *value;    /* name of its value: "DIR"; NULL: it takes none */
+    const char *text;     /* what it does */
+    size_t at;            /* offset in the request */
+    int id;
+    double least, most;
+    cli_exit (*take)(void *request, const char *value); /* CLI_OK, or the error was reported */
 } cli_option;
 
 typedef struct cli_verb {
     const char *name;
-    const char *usage;         /* behind the name: "[KEY]"; "" if it takes nothing */
+    const char *usage;         /* after the name: "[KEY]"; "" if it takes nothing */
     const char *summary;       /* one line for the list of verbs */
     const char *details;       /* paragraphs for "roast help VERB", each ended by a line feed */
-    const cli_option *options; /* listed behind the details; NULL: none, or the details name them */
-    /* args are what stands behind the verb. */
+    const cli_option *options; /* listed after the details; NULL: none, or the details name them */
+    bool ends_with_command;    /* the first argument that is no option begins a command */
+    /* args are the arguments after the verb. */
     cli_exit (*run)(roast_sink *out, int n_args, char **args);
 } cli_verb;
 
-/* One row a verb, in the order of the help page; cmd_<name>.c defines cli_verb_<name>. */
+/* One row per verb, in the order of the help page; cmd_<name>.c defines cli_verb_<name>. */
 #define CLI_VERB_LIST(X)                                                                           \
     X(show)                                                                                        \
     X(diagnose)                                                                                    \
@@ -69,6 +83,9 @@ const cli_verb *cli_find_verb(const char *name);
 /* Says on standard error what is wrong and what to do next (NULL: nothing can be advised), and
  * returns `code`. */
 cli_exit cli_fail(cli_exit code, const char *next, const char *format, ...) ROAST_PRINTF(3, 4);
+/* The failure of a verb that needs a measurement, and what to do about one that cannot be read. */
+cli_exit cli_fail_no_path(void);
+#define CLI_NEXT_LS "\"roast ls\" lists the measurements below a folder"
 /* Says something on standard error that is no failure. */
 void cli_note(const char *text);
 /* The same as cli_fail for an error of the library. */
@@ -80,49 +97,33 @@ cli_exit cli_fail_argument(const cli_verb *verb, const char *argument);
 
 /* ---- arguments ---- */
 
-/* Reads what stands behind a verb, one at a time: options may stand anywhere; what is behind "--" is none. Zeroed but
- * for the first three it is at the beginning. */
-typedef struct cli_parser {
-    const cli_verb *verb;
-    int n_args;
-    char **args;
-    int at;            /* of the next one */
-    bool plain;        /* "--" was there */
-    const char *value; /* of the option, or the argument that is none */
-} cli_parser;
-enum { CLI_ARGS_END = 0, CLI_ARGS_PLAIN = -1, CLI_ARGS_WRONG = -2 };
-/* The id of the next option, or one of the above; what is wrong was told then, and is CLI_USAGE. */
-int cli_next_argument(cli_parser *parser);
-/* The value of the option that was just read as a number in a range; false: what is wrong was told. */
-bool cli_number(const cli_parser *parser, double least, double most, double *out);
-/* The same for a whole number. */
-bool cli_integer(const cli_parser *parser, int64_t least, int64_t most, int64_t *out);
+/* Reads the options into the request of the verb; options may stand anywhere before "--". The other
+ * arguments move to the front of args, and *n_args becomes their number. CLI_OK, or the error was reported. */
+cli_exit cli_read_options(const cli_verb *verb, void *request, int *n_args, char **args);
+/* The same for verbs whose one other argument is a measurement. */
+cli_exit cli_read_path(const cli_verb *verb, void *request, int n_args, char **args,
+                       const char **path);
 
 /* The pages of help. */
 void cli_put_help(roast_sink *out);
 void cli_put_verb_help(roast_sink *out, const cli_verb *verb);
-/* All of them as a manual page, in roff. */
-void cli_put_man(roast_sink *out);
 
 /* ---- the terminal ---- */
-/* What the option --safe does, where there is one; and the failure of one that is given without --csv. */
+/* The help of the option --safe; and its failure without --csv. */
 #define CLI_SAFE_TEXT                                                                              \
     "with --csv: for spreadsheets; a text that begins with =, +, - or @ gets a ' in front, and "   \
-    "control characters are shown (\\x1b). On a terminal it is always so"
+    "control characters are shown (\\x1b). On a terminal it is always on"
 cli_exit cli_fail_safe(void);
-/* Columns: COLUMNS, or what the terminal says, or CLI_WIDTH. */
+/* Columns: COLUMNS, or those of the terminal, or CLI_WIDTH. */
 unsigned cli_terminal_width(int fd);
-/* Whether what is written there may be coloured: a terminal, and no NO_COLOR. */
+/* Whether output there may be coloured: a terminal, and no NO_COLOR. */
 bool cli_terminal_color(int fd);
 
 /* ---- text ---- */
-/* Characters of a UTF-8 text. */
-size_t cli_text_width(const char *text);
-/* Writes `text` and blanks up to `width` characters. */
+/* Writes `text` and blanks up to `width` columns. */
 void cli_put_padded(roast_sink *out, const char *text, size_t width);
-/* Writes words in lines of at most CLI_WIDTH characters. The first one begins in column `column`,
- * where the caller has already written; the others are indented by `indent`. Ends with a line feed.
- */
+/* Writes words in lines of at most CLI_WIDTH columns, and a line feed. The first line begins in column `column`,
+ * where the caller has already written; the others are indented by `indent`. */
 void cli_put_wrapped(roast_sink *out, const char *text, size_t column, size_t indent);
 
 #endif

@@ -1,29 +1,16 @@
 #include "cli.h"
-#include "findings.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "measured.h"
 #include "roast/grid.h"
 #include "roast/json.h"
-#include "roast/legacy.h"
-#include "roast/render.h"
+#include "roast/format.h"
 #include "roast/text.h"
 
-enum { FAIL_ON = 1, JSON };
-
-static const cli_option options[] = {
-    {FAIL_ON, 'f', "fail-on", "WHAT",
-     "end with 1 if there is a finding like that: kinds, separated by commas, or a severity (note, "
-     "warning, critical), which stands for all that are as bad or worse; may be given several "
-     "times"},
-    {JSON, '\0', "json", NULL, "the findings as JSON, with why each matters"},
-    {0},
-};
-
 typedef struct request {
-    const char *path;
     bool json;
     bool kinds[ROAST_FINDING_KIND_COUNT]; /* to fail on */
     roast_severity least;                 /* to fail on; ROAST_SEVERITY_COUNT: on none */
@@ -68,7 +55,7 @@ static cli_exit fail_on_what(roast_str word) {
     return cli_fail(CLI_USAGE, next, "there is no finding \"%.*s\"", (int)word.len, word.data);
 }
 
-static cli_exit take_words(request *wanted, const char *words) {
+static cli_exit take_words(void *wanted, const char *words) {
     for (;;) {
         roast_str word = {words, strcspn(words, ",")};
         if (!take_severity(wanted, word) && !take_kind(wanted, word))
@@ -79,77 +66,30 @@ static cli_exit take_words(request *wanted, const char *words) {
     }
 }
 
-static cli_exit take_arguments(request *wanted, int n_args, char **args) {
-    cli_parser parser = {.verb = &cli_verb_diagnose, .n_args = n_args, .args = args};
-    cli_exit code = CLI_OK;
-    int id;
-    while (code == CLI_OK && (id = cli_next_argument(&parser)) != CLI_ARGS_END) {
-        if (id == FAIL_ON)
-            code = take_words(wanted, parser.value);
-        else if (id == JSON)
-            wanted->json = true;
-        else if (id == CLI_ARGS_WRONG)
-            code = CLI_USAGE;
-        else if (wanted->path != NULL)
-            code = cli_fail_argument(&cli_verb_diagnose, parser.value);
-        else
-            wanted->path = parser.value;
-    }
-    if (code == CLI_OK && wanted->path == NULL)
-        return cli_fail(CLI_USAGE, "\"roast ls\" lists the measurements below a folder",
-                        "no measurement was named");
-    return code;
-}
-
-/* ---- the findings ---- */
-
-static roast_status diagnose_run(roast_run *run, roast_findings **out, roast_error *err) {
-    roast_status status = roast_diagnose_run(run, NULL, out, err);
-    roast_run_free(run);
-    return status;
-}
-
-static roast_status read_findings(const char *path, roast_findings **out, roast_error *err) {
-    roast_store *store;
-    roast_run *run;
-    *out = NULL;
-    if (roast_store_is_measurement(path) == ROAST_STORE_LEGACY) {
-        ROAST_TRY(roast_legacy_load(path, &run, err));
-        return diagnose_run(run, out, err);
-    }
-    ROAST_TRY(roast_store_open(path, &store, err));
-    roast_status status = findings_saved(store, out, err);
-    roast_store_close(store);
-    if (status != ROAST_OK || *out != NULL)
-        return status;
-    ROAST_TRY(roast_store_load(path, &run, err));
-    return diagnose_run(run, out, err);
-}
+static const cli_option options[] = {
+    {CLI_CALL, 'f', "fail-on", "WHAT",
+     "exit with 1 if there is a finding of these kinds (separated by commas), or of at least this "
+     "severity (note, warning, critical); may be given several times",
+     .take = take_words},
+    {CLI_FLAG, '\0', "json", NULL, "the findings as JSON, with why each matters",
+     offsetof(request, json)},
+    {0},
+};
 
 /* ---- as text ---- */
 
 enum { INDENT = 2, LABEL = 10 };
 
-static roast_status put_text(roast_sink *out, const char *label, roast_str text, unsigned width,
-                             roast_error *err) {
-    roast_sink *clean;
-    ROAST_TRY(roast_sink_new_memory(&clean, err));
-    roast_text_put_clean(clean, text);
-    roast_status status = roast_sink_finish(clean, err);
-    if (status == ROAST_OK) {
-        unsigned indent = label != NULL ? INDENT + LABEL : INDENT;
-        roast_sink_printf(out, "%*s", INDENT, "");
-        if (label != NULL)
-            roast_sink_printf(out, "%-*s", LABEL, label);
-        roast_text_put_wrapped(out, roast_sink_memory(clean), indent, indent, width);
-        roast_sink_puts(out, "\n");
-    }
-    roast_sink_free(clean);
-    return status;
+static void put_text(roast_sink *out, const char *label, roast_str text, unsigned width) {
+    unsigned indent = label != NULL ? INDENT + LABEL : INDENT;
+    roast_sink_printf(out, "%*s", INDENT, "");
+    if (label != NULL)
+        roast_sink_printf(out, "%-*s", LABEL, label);
+    roast_text_put_wrapped(out, text, indent, indent, width);
+    roast_sink_puts(out, "\n");
 }
 
-static roast_status put_finding(roast_sink *out, const roast_finding *finding, unsigned width,
-                                roast_error *err) {
+static void put_finding(roast_sink *out, const roast_finding *finding, unsigned width) {
     char saves[64];
     roast_sink_printf(out, "%s: %s", roast_severity_name(finding->severity),
                       roast_finding_kind_name(finding->kind));
@@ -159,14 +99,13 @@ static roast_status put_finding(roast_sink *out, const roast_finding *finding, u
         roast_sink_printf(out, ", up to %s of core time", saves);
     }
     roast_sink_printf(out, " (confidence %.0f%%)\n", finding->confidence * 100);
-    ROAST_TRY(put_text(out, NULL, finding->title, width, err));
-    ROAST_TRY(put_text(out, "seen", finding->evidence, width, err));
-    ROAST_TRY(
-        put_text(out, "why", roast_str_of(roast_finding_kind_why(finding->kind)), width, err));
-    return put_text(out, "change", finding->advice, width, err);
+    put_text(out, NULL, finding->title, width);
+    put_text(out, "seen", finding->evidence, width);
+    put_text(out, "why", roast_str_of(roast_finding_kind_why(finding->kind)), width);
+    put_text(out, "change", finding->advice, width);
 }
 
-static roast_status put_all(roast_sink *out, const roast_findings *findings, roast_error *err) {
+static void put_all(roast_sink *out, const roast_findings *findings) {
     unsigned width = cli_terminal_width(STDOUT_FILENO);
     uint32_t count = roast_findings_count(findings);
     if (width < ROAST_GRID_MIN_WIDTH)
@@ -174,11 +113,9 @@ static roast_status put_all(roast_sink *out, const roast_findings *findings, roa
     if (count == 0)
         roast_sink_puts(out, "nothing stands out\n");
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0)
-            roast_sink_puts(out, "\n");
-        ROAST_TRY(put_finding(out, roast_findings_at(findings, i), width, err));
+        roast_sink_puts(out, i > 0 ? "\n" : "");
+        put_finding(out, roast_findings_at(findings, i), width);
     }
-    return ROAST_OK;
 }
 
 /* ---- as JSON ---- */
@@ -187,19 +124,18 @@ static void put_json(roast_sink *out, const roast_findings *findings) {
     roast_json json;
     roast_json_init(&json, out, 3);
     roast_json_begin_object(&json);
-    roast_json_key(&json, "findings");
-    roast_json_begin_array(&json);
+    roast_json_put_array(&json, "findings");
     for (uint32_t i = 0; i < roast_findings_count(findings); i++) {
         const roast_finding *finding = roast_findings_at(findings, i);
         roast_json_begin_object(&json);
-        roast_json_put_str(&json, "kind", roast_str_of(roast_finding_kind_name(finding->kind)));
-        roast_json_put_str(&json, "severity", roast_str_of(roast_severity_name(finding->severity)));
+        roast_json_put_text(&json, "kind", roast_finding_kind_name(finding->kind));
+        roast_json_put_text(&json, "severity", roast_severity_name(finding->severity));
         roast_json_put_str(&json, "title", finding->title);
         roast_json_put_str(&json, "evidence", finding->evidence);
         roast_json_put_str(&json, "advice", finding->advice);
         roast_json_put_real(&json, "saving_core_seconds", finding->saving_core_seconds);
         roast_json_put_real(&json, "confidence", finding->confidence);
-        roast_json_put_str(&json, "why", roast_str_of(roast_finding_kind_why(finding->kind)));
+        roast_json_put_text(&json, "why", roast_finding_kind_why(finding->kind));
         roast_json_end_object(&json);
     }
     roast_json_end_array(&json);
@@ -220,37 +156,36 @@ static bool is_unwanted(const request *wanted, const roast_findings *findings) {
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {.least = ROAST_SEVERITY_COUNT};
-    cli_exit code = take_arguments(&wanted, n_args, args);
+    measured it;
+    roast_error err;
+    const char *path;
+    cli_exit code = cli_read_path(&cli_verb_diagnose, &wanted, n_args, args, &path);
     if (code != CLI_OK)
         return code;
-    roast_findings *findings;
-    roast_error err;
-    roast_status status = read_findings(wanted.path, &findings, &err);
+    roast_status status = measured_open(&it, path, NEED_FINDINGS, &err);
     if (status == ROAST_OK && wanted.json)
-        put_json(out, findings);
+        put_json(out, it.findings);
     else if (status == ROAST_OK)
-        status = put_all(out, findings, &err);
-    if (status == ROAST_OK && is_unwanted(&wanted, findings))
+        put_all(out, it.findings);
+    if (status == ROAST_OK && is_unwanted(&wanted, it.findings))
         code = CLI_NO;
-    roast_findings_free(findings);
-    return status == ROAST_OK
-               ? code
-               : cli_fail_error(&err, "\"roast ls\" lists the measurements below a folder");
+    measured_close(&it);
+    return status == ROAST_OK ? code : cli_fail_error(&err, CLI_NEXT_LS);
 }
 
 const cli_verb cli_verb_diagnose = {
     .name = "diagnose",
     .usage = "RUN [OPTION ...]",
-    .summary = "what held a run up, and what to change",
-    .details = "RUN is the directory of a measurement. The findings are ranked, the worst first:\n"
-               "each says what was seen, why it matters, what to change, and how much core time\n"
-               "that would save at most.\n"
+    .summary = "what slowed a run down, and what to change",
+    .details = "RUN is the directory of a measurement. The worst findings come first: each gives\n"
+               "the evidence, why it matters, what to change, and how much core time that would\n"
+               "save at most.\n"
                "Kinds: chunks_too_small, chunks_too_large, before_process_dominates, io_bound,\n"
                "metadata_bound, decompression_bound, gil_contention, straggler_worker,\n"
                "straggler_host, straggler_file, long_tail, too_few_workers, too_many_workers,\n"
                "memory_pressure, spilling, unused_branches, reread_branches, preload,\n"
                "reduction_bound, lost_work, serialization_heavy, slow_section, measurement.\n"
-               "Ends with 0, or with 1 where --fail-on names something that was found: for\n"
+               "The exit code is 0, or 1 if there is a finding that --fail-on names: for\n"
                "automatic tests of an analysis.\n",
     .options = options,
     .run = run,

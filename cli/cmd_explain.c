@@ -3,52 +3,65 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "explain.h"
+#include "roast/grid.h"
 #include "roast/metrics.h"
 
-bool explain_group_starts(uint32_t index) {
-    const roast_metric_info *info = roast_catalogue_at(index);
-    for (uint32_t i = 0; i < index; i++)
-        if (explain_same_group(roast_catalogue_at(i), info))
-            return false;
-    return true;
-}
+/* ---- the place of a row of the catalogue ---- */
 
-bool explain_same_group(const roast_metric_info *a, const roast_metric_info *b) {
-    return a->scope == b->scope && strcmp(a->group, b->group) == 0;
-}
+/* The parts of the catalogue, in the order of the page. */
+typedef struct metric_place {
+    roast_metric_scope scope;
+    bool inside_chunk; /* of the tables: those of a chunk */
+    const char *title;
+    const char *path; /* of a value in Python */
+} metric_place;
 
-/* What stands in front of the name of a table inside a chunk. */
+static const metric_place places[] = {
+    {ROAST_IN_METRICS, false, "Metrics of a run", "get_metrics()[KEY]"},
+    {ROAST_IN_TABLE, false, "Tables of a run", "get_metrics()[TABLE][NAME][KEY]"},
+    {ROAST_IN_CHUNK, false, "Values of a chunk", "chunk_metrics[i][KEY]"},
+    {ROAST_IN_TABLE, true, "Tables of a chunk", "chunk_metrics[i][TABLE][NAME or j][KEY]"},
+    {ROAST_IN_SERIES, false, "Values of a worker over time", "tracking_data[KEY]"},
+};
+enum { PLACES = sizeof places / sizeof *places };
+
+/* The prefix of a table inside a chunk. */
 static const char in_chunk[] = "chunk.";
 
 static bool is_inside_chunk(const roast_metric_info *info) {
     return info->scope == ROAST_IN_TABLE && strncmp(info->group, in_chunk, strlen(in_chunk)) == 0;
 }
 
-const char *explain_group_name(const roast_metric_info *info) {
+/* The name of a row's group or table, as people write it. */
+static const char *group_name(const roast_metric_info *info) {
     return info->group + (is_inside_chunk(info) ? strlen(in_chunk) : 0);
 }
 
-const explain_scope *explain_scope_at(size_t index) {
-    static const explain_scope scopes[] = {
-        {ROAST_IN_METRICS, false, "Metrics of a run", "get_metrics()[KEY]"},
-        {ROAST_IN_TABLE, false, "Tables of a run", "get_metrics()[TABLE][NAME][KEY]"},
-        {ROAST_IN_CHUNK, false, "Values of a chunk", "chunk_metrics[i][KEY]"},
-        {ROAST_IN_TABLE, true, "Tables of a chunk", "chunk_metrics[i][TABLE][NAME or j][KEY]"},
-        {ROAST_IN_SERIES, false, "Values of a worker over time", "tracking_data[KEY]"},
-    };
-    return index < sizeof scopes / sizeof *scopes ? &scopes[index] : NULL;
+static bool is_in(const roast_metric_info *info, const metric_place *place) {
+    return info->scope == place->scope && is_inside_chunk(info) == place->inside_chunk;
 }
 
-bool explain_is_in(const roast_metric_info *info, const explain_scope *scope) {
-    return info->scope == scope->scope && is_inside_chunk(info) == scope->inside_chunk;
+static bool same_group(const roast_metric_info *a, const roast_metric_info *b) {
+    return a->scope == b->scope && strcmp(a->group, b->group) == 0;
+}
+
+/* Calls `put` for each group of a place, with its first row. */
+static void put_groups(roast_sink *out, const metric_place *place,
+                       void (*put)(roast_sink *, const roast_metric_info *)) {
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
+        const roast_metric_info *info = roast_catalogue_at(i);
+        uint32_t first = 0;
+        while (!same_group(roast_catalogue_at(first), info))
+            first++;
+        if (first == i && is_in(info, place))
+            put(out, info);
+    }
 }
 
 static const char *path_of(const roast_metric_info *info) {
-    const explain_scope *scope;
-    for (size_t s = 0; (scope = explain_scope_at(s)) != NULL; s++)
-        if (explain_is_in(info, scope))
-            return scope->path;
+    for (int i = 0; i < PLACES; i++)
+        if (is_in(info, &places[i]))
+            return places[i].path;
     return roast_metric_scope_name(info->scope);
 }
 
@@ -57,17 +70,17 @@ static const char *path_of(const roast_metric_info *info) {
 enum { KEY_WIDTH = 37, UNIT_WIDTH = 8, LABEL_AT = 2 + KEY_WIDTH + 1 + UNIT_WIDTH + 1 };
 
 static size_t put_column(roast_sink *out, const char *text, size_t width) {
-    size_t own = cli_text_width(text);
+    size_t own = roast_text_width(roast_str_of(text));
     cli_put_padded(out, text, width);
     roast_sink_puts(out, " ");
     return (own > width ? own : width) + 1;
 }
 
 static void put_group(roast_sink *out, const roast_metric_info *first) {
-    roast_sink_printf(out, "\n%s\n", explain_group_name(first));
+    roast_sink_printf(out, "\n%s\n", group_name(first));
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
         const roast_metric_info *info = roast_catalogue_at(i);
-        if (!explain_same_group(info, first))
+        if (!same_group(info, first))
             continue;
         roast_sink_puts(out, "  ");
         size_t column = 2 + put_column(out, info->key, KEY_WIDTH);
@@ -77,15 +90,73 @@ static void put_group(roast_sink *out, const roast_metric_info *first) {
 }
 
 static void put_list(roast_sink *out) {
-    const explain_scope *scope;
-    for (size_t s = 0; (scope = explain_scope_at(s)) != NULL; s++) {
-        roast_sink_printf(out, "%s%s: %s\n", s == 0 ? "" : "\n", scope->title, scope->path);
-        for (uint32_t i = 0; i < roast_catalogue_count(); i++)
-            if (explain_is_in(roast_catalogue_at(i), scope) && explain_group_starts(i))
-                put_group(out, roast_catalogue_at(i));
+    for (int i = 0; i < PLACES; i++) {
+        roast_sink_printf(out, "%s%s: %s\n", i == 0 ? "" : "\n", places[i].title, places[i].path);
+        put_groups(out, &places[i], put_group);
     }
+    roast_sink_puts(out, "\n\"roast explain KEY\" gives the formula of a metric and its limits.\n");
+}
+
+/* ---- the page of the documentation ---- */
+
+/* Everything that Markdown or its tables could take for markup is escaped; a line feed becomes a
+ * blank. */
+static void put_escaped(roast_sink *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            roast_sink_puts(out, " ");
+            continue;
+        }
+        if (strchr("\\`*_<>[]{}|~$#&", *text) != NULL)
+            roast_sink_puts(out, "\\");
+        roast_sink_write(out, text, 1);
+    }
+}
+
+static void put_names(roast_sink *out, const roast_metric_info *info) {
+    roast_sink_printf(out, "`%s`", info->key);
+    for (const char *at = info->aliases; *at != '\0'; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        roast_sink_puts(out, " `");
+        roast_sink_write(out, at, len);
+        roast_sink_puts(out, "`");
+        at += len;
+    }
+}
+
+static void put_row(roast_sink *out, const roast_metric_info *info) {
+    const char *const cells[] = {roast_metric_type_name(info->type), info->unit, info->label,
+                                 info->formula, info->caveat};
+    roast_sink_puts(out, "| ");
+    put_names(out, info);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        roast_sink_puts(out, " | ");
+        put_escaped(out, cells[i]);
+    }
+    roast_sink_puts(out, " |\n");
+}
+
+static void put_markdown_group(roast_sink *out, const roast_metric_info *first) {
+    roast_sink_puts(out, "\n### ");
+    put_escaped(out, group_name(first));
+    roast_sink_puts(out, "\n\n| names | type | unit | label | formula | limits |\n"
+                         "|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (same_group(roast_catalogue_at(i), first))
+            put_row(out, roast_catalogue_at(i));
+}
+
+static void put_markdown(roast_sink *out) {
     roast_sink_puts(out,
-                    "\n\"roast explain KEY\" tells the formula of one and what it cannot tell.\n");
+                    "<!-- Written by \"roast explain --markdown\" from "
+                    "src/metrics/catalogue.def; do not edit. -->\n"
+                    "# Metrics\n\n"
+                    "A value that was not measured is absent or `None`, never 0. A value has all "
+                    "the names of its row.\nUnits are decimal: 1 MB is 10⁶ bytes.\n");
+    for (int i = 0; i < PLACES; i++) {
+        roast_sink_printf(out, "\n## %s\n\nIn Python: `%s`.\n", places[i].title, places[i].path);
+        put_groups(out, &places[i], put_markdown_group);
+    }
 }
 
 /* ---- one key ---- */
@@ -114,9 +185,9 @@ static void put_field(roast_sink *out, const char *name, const char *text) {
 
 static void put_metric(roast_sink *out, const roast_metric_info *info) {
     roast_sink_printf(out, "%s: ", info->key);
-    cli_put_wrapped(out, info->label, cli_text_width(info->key) + 2, 2);
+    cli_put_wrapped(out, info->label, strlen(info->key) + 2, 2);
     put_field(out, "found in", path_of(info));
-    put_field(out, info->scope == ROAST_IN_TABLE ? "table" : "group", explain_group_name(info));
+    put_field(out, info->scope == ROAST_IN_TABLE ? "table" : "group", group_name(info));
     put_field(out, "other names", info->aliases);
     put_field(out, "unit", info->unit);
     put_field(out, "type", roast_metric_type_name(info->type));
@@ -138,7 +209,7 @@ static cli_exit explain_key(roast_sink *out, const char *key) {
     if (found)
         return CLI_OK;
     const char *nearest = roast_catalogue_nearest(key);
-    char next[160] = "\"roast explain\" lists what there is";
+    char next[160] = "\"roast explain\" lists all names";
     if (nearest != NULL)
         snprintf(next, sizeof next, "did you mean \"%s\"? \"roast explain\" lists all names",
                  nearest);
@@ -151,7 +222,7 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     if (n_args == 0)
         put_list(out);
     else if (strcmp(args[0], "--markdown") == 0)
-        explain_put_markdown(out);
+        put_markdown(out);
     else if (args[0][0] == '-')
         return cli_fail_argument(&cli_verb_explain, args[0]);
     else
@@ -162,10 +233,10 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
 const cli_verb cli_verb_explain = {
     .name = "explain",
     .usage = "[KEY | --markdown]",
-    .summary = "what a metric means: its unit, its formula, what it cannot tell",
+    .summary = "what a metric means: its unit, its formula, its limits",
     .details = "Without KEY: the names, units and labels of all metrics, by group.\n"
                "\n"
-               "  KEY         all that is known of one metric; any of its names will do\n"
-               "  --markdown  all of all metrics, as the page of the documentation\n",
+               "  KEY         everything about one metric; any of its names will do\n"
+               "  --markdown  the page of the documentation, with all metrics\n",
     .run = run,
 };

@@ -42,7 +42,7 @@ static void put_options(roast_sink *out, const cli_option *options) {
     enum { WIDEST = 24 };
     char heading[64];
     roast_sink_puts(out, "\nOptions\n");
-    for (const cli_option *option = options; option->id != 0; option++) {
+    for (const cli_option *option = options; option->kind != 0; option++) {
         option_heading(option, heading, sizeof heading);
         roast_sink_puts(out, "  ");
         if (strlen(heading) > WIDEST)
@@ -68,10 +68,6 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         cli_put_help(out);
         return CLI_OK;
     }
-    if (strcmp(args[0], "--man") == 0) {
-        cli_put_man(out);
-        return CLI_OK;
-    }
     if (args[0][0] == '-')
         return cli_fail_argument(&cli_verb_help, args[0]);
     const cli_verb *verb = cli_find_verb(args[0]);
@@ -83,11 +79,10 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
 
 const cli_verb cli_verb_help = {
     .name = "help",
-    .usage = "[VERB | --man]",
+    .usage = "[VERB]",
     .summary = "this page, or the page of one verb",
     .details = "Without VERB: the list of verbs and the exit codes.\n"
                "\n"
-               "  VERB   what it does, and its options\n"
-               "  --man  all of it as a manual page, in roff\n",
+               "  VERB  what it does, and its options\n",
     .run = run,
 };

@@ -13,27 +13,27 @@
 #include "roast/measurement.h"
 
 enum { DEFAULT_DEPTH = 16, PATH_SIZE = 8192 };
-/* Behind the name of the original, where no folder is given. */
+/* Appended to the name of the original if no folder is given. */
 #define SUFFIX ".imported"
-/* Where an imported one says what it was made of. */
+/* The key of the run that names the original. */
 #define ORIGIN "imported_from"
-
-enum { OUTPUT = 1, DRY_RUN, DEPTH };
-
-static const cli_option options[] = {
-    {OUTPUT, 'o', "output", "DIR",
-     "where to put them, each under the name that it has below its folder; without it, beside the "
-     "original, with " SUFFIX " behind its name"},
-    {DRY_RUN, '\0', "dry-run", NULL, "only say what would be done"},
-    {DEPTH, 'd', "depth", "N", "how many folders deep to look (16)"},
-    {0},
-};
 
 typedef struct request {
     const char *output;
     bool dry_run;
     int64_t depth;
 } request;
+
+static const cli_option options[] = {
+    {CLI_TEXT, 'o', "output", "DIR",
+     "the folder of the new measurements, which keep their names; without it, each is written next "
+     "to its original, with " SUFFIX " appended to the name",
+     offsetof(request, output)},
+    {CLI_FLAG, '\0', "dry-run", NULL, "only say what would be done", offsetof(request, dry_run)},
+    {CLI_INTEGER, 'd', "depth", "N", "how many folders deep to look (16)", offsetof(request, depth),
+     .least = 0, .most = 1000},
+    {0},
+};
 
 /* ---- one of them ---- */
 
@@ -50,13 +50,13 @@ static bool target_of(const request *wanted, const found_entry *entry, char out[
     return size >= 0 && size < PATH_SIZE;
 }
 
-/* The path by which an original is known, wherever we stand. */
+/* The absolute path of an original. */
 static void origin_of(const found_entry *entry, char out[PATH_MAX]) {
     if (realpath(entry->path, out) == NULL)
         snprintf(out, PATH_MAX, "%s", entry->path);
 }
 
-/* Whether what is there was made of this very original. */
+/* Whether the target was imported from this original. */
 static bool was_imported(const char *target, const char *origin) {
     roast_store *store;
     if (roast_store_is_measurement(target) != ROAST_STORE_OURS ||
@@ -66,16 +66,6 @@ static bool was_imported(const char *target, const char *origin) {
     bool same = roast_str_equal(from, roast_str_of(origin));
     roast_store_close(store);
     return same;
-}
-
-static roast_status save(roast_run *run, roast_str config, const char *target, roast_error *err) {
-    roast_measurement *measurement;
-    roast_store_options store = {.path = target};
-    ROAST_TRY(roast_measurement_new(run, config, roast_utc_now(), &measurement, err));
-    roast_measurement_fill(measurement, &store);
-    roast_status status = roast_store_save(run, &store, err);
-    roast_measurement_free(measurement);
-    return status;
 }
 
 static roast_status convert(const char *path, const char *origin, const char *target,
@@ -88,7 +78,7 @@ static roast_status convert(const char *path, const char *origin, const char *ta
     if (status == ROAST_OK)
         status = roast_run_set_meta(run, roast_str_of(ORIGIN), roast_str_of(origin), err);
     if (status == ROAST_OK)
-        status = save(run, texts.config, target, err);
+        status = roast_measurement_save(run, target, false, texts.config, err);
     roast_run_free(run);
     roast_legacy_files_free(files);
     return status;
@@ -136,7 +126,7 @@ static outcome import_one(roast_sink *out, const request *wanted, const found_en
 
 /* ---- all of them ---- */
 
-/* A line that the next one replaces; only for people. */
+/* A line that the next one replaces; on a terminal only. */
 static void show_progress(size_t done, size_t count, const char *name) {
     enum { SHOWN = 48 };
     size_t len = strlen(name);
@@ -165,7 +155,7 @@ static cli_exit import_all(roast_sink *out, const request *wanted, const found_l
     }
     clear_progress();
     if (list->count == 0)
-        return cli_fail(CLI_INPUT, "\"roast ls\" lists what is there",
+        return cli_fail(CLI_INPUT, "\"roast ls\" lists all measurements",
                         "no measurement of roastcoffea 0.1.x was found");
     roast_sink_printf(out, "%zu %s, %zu skipped, %zu failed\n", counts[IMPORTED],
                       wanted->dry_run ? "to import" : "imported", counts[SKIPPED], counts[FAILED]);
@@ -182,44 +172,21 @@ static void keep_legacy(found_list *list) {
     list->count = kept;
 }
 
-/* ---- arguments ---- */
-
-static cli_exit take_options(request *wanted, int *n_folders, int n_args, char **args) {
-    cli_parser parser = {.verb = &cli_verb_import, .n_args = n_args, .args = args};
-    int id;
-    while ((id = cli_next_argument(&parser)) != CLI_ARGS_END) {
-        if (id == CLI_ARGS_WRONG || (id == DEPTH && !cli_integer(&parser, 0, 1000, &wanted->depth)))
-            return CLI_USAGE;
-        if (id == OUTPUT)
-            wanted->output = parser.value;
-        wanted->dry_run = wanted->dry_run || id == DRY_RUN;
-        *n_folders += id == CLI_ARGS_PLAIN;
-    }
-    if (*n_folders == 0)
-        return cli_fail(CLI_USAGE, "usage: roast import [OPTION ...] DIR ...",
-                        "\"import\" needs a folder");
-    return CLI_OK;
-}
-
-static roast_status search_all(found_list *list, const request *wanted, int n_args, char **args,
-                               roast_error *err) {
-    cli_parser parser = {.verb = &cli_verb_import, .n_args = n_args, .args = args};
-    int id;
-    while ((id = cli_next_argument(&parser)) != CLI_ARGS_END)
-        if (id == CLI_ARGS_PLAIN)
-            ROAST_TRY(found_search(list, parser.value, wanted->depth, err));
-    return ROAST_OK;
-}
+/* ---- the verb ---- */
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {.depth = DEFAULT_DEPTH};
     found_list list = {0};
     roast_error err;
-    int n_folders = 0;
-    cli_exit code = take_options(&wanted, &n_folders, n_args, args);
+    roast_status status = ROAST_OK;
+    cli_exit code = cli_read_options(&cli_verb_import, &wanted, &n_args, args);
     if (code != CLI_OK)
         return code;
-    roast_status status = search_all(&list, &wanted, n_args, args, &err);
+    if (n_args == 0)
+        return cli_fail(CLI_USAGE, "usage: roast import [OPTION ...] DIR ...",
+                        "\"import\" needs a folder");
+    for (int i = 0; status == ROAST_OK && i < n_args; i++)
+        status = found_search(&list, args[i], wanted.depth, &err);
     if (status == ROAST_OK) {
         keep_legacy(&list);
         code = import_all(out, &wanted, &list);
@@ -233,12 +200,12 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
 const cli_verb cli_verb_import = {
     .name = "import",
     .usage = "[OPTION ...] DIR ...",
-    .summary = "turns measurements of roastcoffea 0.1.x into ours",
+    .summary = "converts measurements of roastcoffea 0.1.x",
     .details = "Converts each 0.1.x measurement below each DIR (or DIR itself). The originals\n"
-               "stay as they are; one that was imported before is skipped. What 0.1.x had\n"
-               "computed is computed anew from what it had measured, and kept beside that as it\n"
-               "was. If one cannot be read the others are imported all the same, and the exit\n"
-               "code tells of the worst.\n",
+               "do not change; those that were imported before are skipped. The metrics are\n"
+               "computed again from the measured data; those of 0.1.x are kept as well. If a\n"
+               "measurement cannot be read, the others are still imported, and the exit code\n"
+               "is that of the worst error.\n",
     .options = options,
     .run = run,
 };

@@ -5,27 +5,11 @@
 
 enum { MAX_FILTERS = 32, DEFAULT_DEPTH = 16 };
 
-enum { SORT = 1, REVERSE, FILTER, DEPTH, LIMIT, JSON, CSV, SAFE };
-
-static const cli_option options[] = {
-    {SORT, 's', "sort", "KEY",
-     "what to sort by: when (the default), name, wall, events, gbps, khz, workers or efficiency; "
-     "newest, largest or first in the alphabet first"},
-    {REVERSE, 'r', "reverse", NULL, "the other way round"},
-    {FILTER, 'f', "filter", "TEST",
-     "only those that pass: KEY and a value with >, >=, <, <=, = or != between them, or a part of "
-     "the name, or a pattern for all of it (skim_*); may be given more than once"},
-    {DEPTH, 'd', "depth", "N", "how many folders deep to look (16)"},
-    {LIMIT, 'n', "limit", "N", "only the first N"},
-    {JSON, '\0', "json", NULL, "as JSON, with the keys that \"roast explain\" knows"},
-    {CSV, '\0', "csv", NULL, "as comma-separated values, with the same keys"},
-    {SAFE, '\0', "safe", NULL, CLI_SAFE_TEXT},
-    {0},
-};
+enum { JSON = 1, CSV };
 
 typedef struct request {
-    int sort;
-    bool reverse, json, csv, safe;
+    int sort, form;
+    bool reverse, safe;
     int64_t depth, limit;
     ls_filter filters[MAX_FILTERS];
     size_t n_filters;
@@ -33,78 +17,51 @@ typedef struct request {
 
 /* ---- arguments ---- */
 
-static cli_exit take_sort(request *wanted, const char *name) {
+static cli_exit take_sort(void *request_, const char *name) {
+    request *wanted = request_;
     wanted->sort = ls_key(name, strlen(name));
     return wanted->sort < LS_KEYS ? CLI_OK : ls_fail_key(name, strlen(name));
 }
 
-static cli_exit take_filter(request *wanted, const char *text) {
+static cli_exit take_filter(void *request_, const char *text) {
+    request *wanted = request_;
     if (wanted->n_filters == MAX_FILTERS)
         return cli_fail(CLI_USAGE, NULL, "more than %d filters", MAX_FILTERS);
     return ls_parse_filter(text, &wanted->filters[wanted->n_filters++]);
 }
 
-static cli_exit take_option(request *wanted, const cli_parser *parser, int id) {
-    switch (id) {
-    case SORT:
-        return take_sort(wanted, parser->value);
-    case REVERSE:
-        wanted->reverse = true;
-        return CLI_OK;
-    case FILTER:
-        return take_filter(wanted, parser->value);
-    case DEPTH:
-        return cli_integer(parser, 0, 1000, &wanted->depth) ? CLI_OK : CLI_USAGE;
-    case LIMIT:
-        return cli_integer(parser, 0, INT64_MAX, &wanted->limit) ? CLI_OK : CLI_USAGE;
-    case JSON:
-        wanted->json = true;
-        return CLI_OK;
-    case CSV:
-        wanted->csv = true;
-        return CLI_OK;
-    case SAFE:
-        wanted->safe = true;
-        return CLI_OK;
-    default:
-        return CLI_USAGE; /* it was told */
-    }
-}
-
-static cli_exit take_options(request *wanted, int n_args, char **args) {
-    cli_parser parser = {.verb = &cli_verb_ls, .n_args = n_args, .args = args};
-    int id;
-    while ((id = cli_next_argument(&parser)) != CLI_ARGS_END) {
-        if (id == CLI_ARGS_PLAIN)
-            continue;
-        cli_exit code = take_option(wanted, &parser, id);
-        if (code != CLI_OK)
-            return code;
-    }
-    if (wanted->json && wanted->csv)
-        return cli_fail(CLI_USAGE, NULL, "either --json or --csv");
-    if (wanted->safe && !wanted->csv)
-        return cli_fail_safe();
-    return CLI_OK;
-}
+static const cli_option options[] = {
+    {CLI_CALL, 's', "sort", "KEY",
+     "sort by when (the default), name, wall, events, gbps, khz, workers or efficiency; "
+     "newest, largest or first in the alphabet first",
+     .take = take_sort},
+    {CLI_FLAG, 'r', "reverse", NULL, "reverse the order", offsetof(request, reverse)},
+    {CLI_CALL, 'f', "filter", "TEST",
+     "only matching ones: KEY and a value with >, >=, <, <=, = or != between them, or a part of "
+     "the name, or a pattern for all of it (skim_*); may be given more than once",
+     .take = take_filter},
+    {CLI_INTEGER, 'd', "depth", "N", "how many folders deep to look (16)", offsetof(request, depth),
+     .least = 0, .most = 1000},
+    {CLI_INTEGER, 'n', "limit", "N", "only the first N", offsetof(request, limit), .least = 0,
+     .most = 1e15},
+    {CLI_FORM, '\0', "json", NULL, "as JSON, with the keys that \"roast explain\" knows",
+     offsetof(request, form), JSON},
+    {CLI_FORM, '\0', "csv", NULL, "as comma-separated values, with the same keys",
+     offsetof(request, form), CSV},
+    {CLI_FLAG, '\0', "safe", NULL, CLI_SAFE_TEXT, offsetof(request, safe)},
+    {0},
+};
 
 /* ---- the list ---- */
 
-/* The folders once more: options are known by now. */
-static roast_status search_all(found_list *list, const request *wanted, int n_args, char **args,
+static roast_status search_all(found_list *list, int64_t depth, int n_folders, char **folders,
                                roast_error *err) {
-    cli_parser parser = {.verb = &cli_verb_ls, .n_args = n_args, .args = args};
-    int id, folders = 0;
-    while ((id = cli_next_argument(&parser)) != CLI_ARGS_END) {
-        if (id != CLI_ARGS_PLAIN)
-            continue;
-        folders++;
-        ROAST_TRY(found_search(list, parser.value, wanted->depth, err));
-    }
+    for (int i = 0; i < n_folders; i++)
+        ROAST_TRY(found_search(list, folders[i], depth, err));
     /* In several folders there may be several of one name. */
-    for (size_t i = 0; folders > 1 && i < list->count; i++)
+    for (size_t i = 0; n_folders > 1 && i < list->count; i++)
         list->entries[i].name = list->entries[i].path;
-    return folders > 0 ? ROAST_OK : found_search(list, ".", wanted->depth, err);
+    return n_folders > 0 ? ROAST_OK : found_search(list, ".", depth, err);
 }
 
 static roast_status read_all(found_list *list, roast_error *err) {
@@ -134,9 +91,9 @@ static void keep_wanted(found_list *list, const request *wanted) {
 
 static roast_status show(roast_sink *out, const found_list *list, const request *wanted,
                          roast_error *err) {
-    if (wanted->json)
+    if (wanted->form == JSON)
         ls_put_json(out, list);
-    else if (wanted->csv)
+    else if (wanted->form == CSV)
         ls_put_csv(out, list, wanted->safe || isatty(STDOUT_FILENO));
     else
         return ls_put_table(out, list, cli_terminal_color(STDOUT_FILENO),
@@ -148,10 +105,12 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {.sort = LS_BY_WHEN, .depth = DEFAULT_DEPTH, .limit = INT64_MAX};
     found_list list = {0};
     roast_error err;
-    cli_exit code = take_options(&wanted, n_args, args);
+    cli_exit code = cli_read_options(&cli_verb_ls, &wanted, &n_args, args);
+    if (code == CLI_OK && wanted.safe && wanted.form != CSV)
+        code = cli_fail_safe();
     if (code != CLI_OK)
         return code;
-    roast_status status = search_all(&list, &wanted, n_args, args, &err);
+    roast_status status = search_all(&list, wanted.depth, n_args, args, &err);
     if (status == ROAST_OK)
         status = read_all(&list, &err);
     if (status == ROAST_OK && list.count == 0)
@@ -170,8 +129,8 @@ const cli_verb cli_verb_ls = {
     .summary = "the measurements below some folders, newest first",
     .details = "Lists the measurements below each DIR (without any: this folder), ours and those\n"
                "of roastcoffea 0.1.x: when the run began, how long it took, events, data and\n"
-               "event rate by wall time, workers, core efficiency. Those that cannot be read\n"
-               "stand below the table, with what is wrong. Only the small part of each is read.\n"
+               "event rate by wall time, workers, core efficiency. Those that cannot be read are\n"
+               "listed below the table, with the reason. Only the small parts are read.\n"
                "\n"
                "In filters, wall is in seconds, gbps in Gbit/s, khz in kHz, efficiency a ratio;\n"
                "when is compared as far as it is given: \"when>=2026-11\".\n",

@@ -9,20 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "roast/proc.h"
 #include "roast/measurement.h"
-#include "roast/render.h"
+#include "roast/format.h"
 
 enum { PATH_SIZE = 4096 };
-enum { OUTPUT = 1, NAME, INTERVAL, QUIET };
-
-static const cli_option options[] = {
-    {OUTPUT, 'o', "output", "DIR", "the folder of the measurement (this one)"},
-    {NAME, '\0', "name", "NAME",
-     "the name of the measurement; one that has it already is replaced (date and time)"},
-    {INTERVAL, 'i', "interval", "SECONDS", "how often to look at the processes (1)"},
-    {QUIET, 'q', "quiet", NULL, "say nothing at the end"},
-    {0},
-};
 
 typedef struct request {
     const char *folder, *name;
@@ -31,6 +22,18 @@ typedef struct request {
     char **command;
     char path[PATH_SIZE]; /* of the measurement */
 } request;
+
+static const cli_option options[] = {
+    {CLI_TEXT, 'o', "output", "DIR", "the folder of the measurement (this one)",
+     offsetof(request, folder)},
+    {CLI_TEXT, '\0', "name", "NAME",
+     "the name of the measurement; an existing one of that name is replaced (date and time)",
+     offsetof(request, name)},
+    {CLI_NUMBER, 'i', "interval", "SECONDS", "interval between two samples of the processes (1)",
+     offsetof(request, interval), .least = 0.001, .most = 86400},
+    {CLI_FLAG, 'q', "quiet", NULL, "print nothing at the end", offsetof(request, quiet)},
+    {0},
+};
 
 /* ---- arguments ---- */
 
@@ -42,24 +45,14 @@ static cli_exit check_name(const char *name) {
                     name);
 }
 
-static cli_exit take_options(request *wanted, int n_args, char **args) {
-    cli_parser parser = {.verb = &cli_verb_run, .n_args = n_args, .args = args};
-    int id;
-    while ((id = cli_next_argument(&parser)) > 0) {
-        if (id == INTERVAL && !cli_number(&parser, 0.001, 86400, &wanted->interval))
-            return CLI_USAGE;
-        if (id == OUTPUT)
-            wanted->folder = parser.value;
-        if (id == NAME)
-            wanted->name = parser.value;
-        wanted->quiet = wanted->quiet || id == QUIET;
-    }
-    if (id == CLI_ARGS_WRONG)
-        return CLI_USAGE;
-    if (id == CLI_ARGS_END)
+static cli_exit take_arguments(request *wanted, int n_args, char **args) {
+    cli_exit code = cli_read_options(&cli_verb_run, wanted, &n_args, args);
+    if (code != CLI_OK)
+        return code;
+    if (n_args == 0)
         return cli_fail(CLI_USAGE, "usage: roast run [OPTION ...] -- COMMAND [ARGUMENT ...]",
                         "there is no command to run");
-    wanted->command = args + parser.at - 1;
+    wanted->command = args;
     return wanted->name != NULL ? check_name(wanted->name) : CLI_OK;
 }
 
@@ -69,7 +62,7 @@ static cli_exit fail_folder(const char *folder) {
     return cli_fail(CLI_INPUT, "the command was not started", "%s: %s", folder, strerror(errno));
 }
 
-/* All that can be known before hours are spent on the command. */
+/* Finds what can go wrong before hours are spent on the command. */
 static cli_exit check_folder(const request *wanted) {
     struct stat info;
     if (mkdir(wanted->folder, 0777) != 0 && errno != EEXIST)
@@ -79,7 +72,7 @@ static cli_exit check_folder(const request *wanted) {
     if (wanted->name != NULL && stat(wanted->path, &info) == 0 &&
         roast_store_is_measurement(wanted->path) == ROAST_STORE_NONE)
         return cli_fail(CLI_INPUT, "the command was not started",
-                        "%s is there and is no measurement", wanted->path);
+                        "%s exists and is not a measurement", wanted->path);
     return CLI_OK;
 }
 
@@ -94,7 +87,7 @@ static cli_exit choose_path(request *wanted, roast_utc when) {
 
 /* ---- what was measured ---- */
 
-/* As a shell would read it again. */
+/* Quoted, so that a shell reads the same words. */
 static void put_command(roast_sink *sink, char **command) {
     for (char **word = command; *word != NULL; word++) {
         bool plain = (*word)[0] != '\0' &&
@@ -144,7 +137,7 @@ static roast_status set_facts(roast_run *run, const child_result *result, roast_
     return ROAST_OK;
 }
 
-/* Cores that the command may use: what it may run on, and no more than its group's quota. */
+/* The cores that the command may use: those of its affinity, at most the quota of its cgroup. */
 static int32_t usable_cores(void) {
     cpu_set_t set;
     roast_limits limits = {0};
@@ -175,12 +168,12 @@ static roast_status set_series(roast_run *run, const child_result *result, roast
     roast_run_take_series(run, series);
     ROAST_TRY(roast_run_add_note(
         run,
-        roast_str_of("one command: its processes count as one worker; memory that they share "
-                     "counts once for each of them"),
+        roast_str_of("one command: its processes count as one worker; shared memory counts "
+                     "once for each of them"),
         err));
     if (result->failed_looks == 0)
         return ROAST_OK;
-    snprintf(note, sizeof note, "%llu looks at the processes failed",
+    snprintf(note, sizeof note, "%llu samples of the processes failed",
              (unsigned long long)result->failed_looks);
     return roast_run_add_note(run, roast_str_of(note), err);
 }
@@ -198,22 +191,13 @@ static roast_status fill(roast_run *run, const request *wanted, const child_resu
     return set_series(run, result, err);
 }
 
-static roast_status save(const roast_run *run, const request *wanted, roast_error *err) {
-    roast_measurement *measurement;
-    roast_store_options store = {.path = wanted->path, .overwrite = wanted->name != NULL};
-    ROAST_TRY(roast_measurement_new(run, (roast_str){NULL, 0}, roast_utc_now(), &measurement, err));
-    roast_measurement_fill(measurement, &store);
-    roast_status status = roast_store_save(run, &store, err);
-    roast_measurement_free(measurement);
-    return status;
-}
-
 static roast_status keep(const request *wanted, const child_result *result, roast_error *err) {
     roast_run *run;
     ROAST_TRY(roast_run_new(&run, err));
     roast_status status = fill(run, wanted, result, err);
     if (status == ROAST_OK)
-        status = save(run, wanted, err);
+        status = roast_measurement_save(run, wanted->path, wanted->name != NULL,
+                                        (roast_str){NULL, 0}, err);
     roast_run_free(run);
     return status;
 }
@@ -257,7 +241,7 @@ static void summarise(const request *wanted, const child_result *result) {
 
 /* ---- the verb ---- */
 
-/* Without a name of the user's, another run may have taken the free one in between. */
+/* Where the user gave no name, another run may have taken the free name in the meantime: then the next one is tried. */
 static cli_exit keep_somewhere(request *wanted, const child_result *result) {
     enum { TRIES = 100 };
     roast_error err;
@@ -266,11 +250,11 @@ static cli_exit keep_somewhere(request *wanted, const child_result *result) {
         if (code != CLI_OK || keep(wanted, result, &err) == ROAST_OK)
             return code;
         if (wanted->name != NULL || err.os_errno != EEXIST || i == TRIES)
-            return cli_fail_error(&err, "the command has run, but its measurement is not saved");
+            return cli_fail_error(&err, "the command has run, but its measurement was not saved");
     }
 }
 
-/* The command's own status outweighs everything else: a script relies on it. */
+/* A failed command's status comes first: a script relies on it. */
 static cli_exit finish(request *wanted, const child_result *result) {
     if (result->exec_errno != 0) {
         cli_fail(CLI_INPUT, NULL, "%s: %s", wanted->command[0], strerror(result->exec_errno));
@@ -287,7 +271,7 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {.folder = ".", .interval = 1};
     child_result result;
     roast_error err;
-    cli_exit code = take_options(&wanted, n_args, args);
+    cli_exit code = take_arguments(&wanted, n_args, args);
     if (code == CLI_OK)
         code = choose_path(&wanted, roast_utc_now());
     if (code == CLI_OK)
@@ -305,13 +289,14 @@ const cli_verb cli_verb_run = {
     .name = "run",
     .usage = "[OPTION ...] -- COMMAND [ARGUMENT ...]",
     .summary = "runs a command and measures it with all its processes",
-    .details = "For steps that are not Coffea: CPU time, memory and disk traffic of the command\n"
+    .details = "For commands other than Coffea: CPU time, memory and disk traffic of the command\n"
                "and all its descendants over time, as one worker, saved like any measurement.\n"
                "Signals that are sent to roast go to the command.\n"
                "\n"
-               "The exit status is that of the command, 128 and the number of the signal that\n"
+               "The exit status is that of the command, 128 plus the number of the signal that\n"
                "ended it, 127 if there is no such command, or 126 if it cannot be run. If the\n"
-               "command ended well but could not be saved, it is a code of roast.\n",
+               "command succeeded but could not be saved, it is an exit code of roast.\n",
     .options = options,
+    .ends_with_command = true,
     .run = run,
 };

@@ -6,71 +6,49 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "measured.h"
 #include "roast/export.h"
 #include "roast/grid.h"
 #include "roast/sql.h"
-#include "source.h"
 
-enum { CSV = 1, JSON, SAFE, NO_HEADER, TIMEOUT };
-
-static const cli_option options[] = {
-    {CSV, '\0', "csv", NULL, "the answer as CSV"},
-    {JSON, '\0', "json", NULL, "the answer as JSON: a list of objects"},
-    {SAFE, '\0', "safe", NULL, CLI_SAFE_TEXT},
-    {NO_HEADER, '\0', "no-header", NULL, "without the names of the columns (not with --json)"},
-    {TIMEOUT, '\0', "timeout", "SECONDS", "give up when the answer takes longer"},
-    {0},
-};
+enum { CSV = 1, JSON };
 
 typedef struct request {
     const char *path, *query;
-    int form; /* 0: a table for people */
+    const char *save; /* NULL: no database is written */
+    int form;         /* 0: a table for people */
     bool no_header, safe;
     double timeout; /* 0: none */
 } request;
 
-/* ---- arguments ---- */
-
-static cli_exit take_argument(request *wanted, const cli_parser *parser, int id) {
-    switch (id) {
-    case CSV:
-    case JSON:
-        if (wanted->form != 0 && wanted->form != id)
-            return cli_fail(CLI_USAGE, "ask once for each of them",
-                            "--csv and --json do not go together");
-        wanted->form = id;
-        return CLI_OK;
-    case SAFE:
-        wanted->safe = true;
-        return CLI_OK;
-    case NO_HEADER:
-        wanted->no_header = true;
-        return CLI_OK;
-    case TIMEOUT:
-        return cli_number(parser, 0, 1e9, &wanted->timeout) ? CLI_OK : CLI_USAGE;
-    default: /* CLI_ARGS_PLAIN */
-        if (wanted->path == NULL)
-            wanted->path = parser->value;
-        else if (wanted->query == NULL)
-            wanted->query = parser->value;
-        else
-            return cli_fail(CLI_USAGE, "put the query into quotes: it is one argument",
-                            "\"sql\" does not take \"%s\"", parser->value);
-        return CLI_OK;
-    }
-}
+static const cli_option options[] = {
+    {CLI_FORM, '\0', "csv", NULL, "the answer as CSV", offsetof(request, form), CSV},
+    {CLI_FORM, '\0', "json", NULL, "the answer as JSON: a list of objects", offsetof(request, form),
+     JSON},
+    {CLI_FLAG, '\0', "safe", NULL, CLI_SAFE_TEXT, offsetof(request, safe)},
+    {CLI_FLAG, '\0', "no-header", NULL, "without the names of the columns (not with --json)",
+     offsetof(request, no_header)},
+    {CLI_NUMBER, '\0', "timeout", "SECONDS", "stop if the query takes longer",
+     offsetof(request, timeout), .least = 0, .most = 1e9},
+    {CLI_TEXT, '\0', "save", "FILE",
+     "write all tables into FILE, an SQLite database for other programs; without QUERY",
+     offsetof(request, save)},
+    {0},
+};
 
 static cli_exit take_arguments(request *wanted, int n_args, char **args) {
-    cli_parser parser = {.verb = &cli_verb_sql, .n_args = n_args, .args = args};
-    int id;
-    while ((id = cli_next_argument(&parser)) != CLI_ARGS_END) {
-        cli_exit code = id == CLI_ARGS_WRONG ? CLI_USAGE : take_argument(wanted, &parser, id);
-        if (code != CLI_OK)
-            return code;
-    }
-    if (wanted->path == NULL)
-        return cli_fail(CLI_USAGE, "\"roast ls\" lists the measurements below a folder",
-                        "no measurement was named");
+    cli_exit code = cli_read_options(&cli_verb_sql, wanted, &n_args, args);
+    if (code != CLI_OK)
+        return code;
+    if (n_args == 0)
+        return cli_fail_no_path();
+    if (n_args > 2)
+        return cli_fail(CLI_USAGE, "put the query into quotes: it is one argument",
+                        "\"sql\" does not take \"%s\"", args[2]);
+    wanted->path = args[0];
+    wanted->query = args[1]; /* NULL: there is none */
+    if (wanted->save != NULL && wanted->query != NULL)
+        return cli_fail(CLI_USAGE, "use one of the two", "--save takes no query");
     return wanted->safe && wanted->form != CSV ? cli_fail_safe() : CLI_OK;
 }
 
@@ -102,74 +80,63 @@ static roast_status add_metrics(roast_sql *sql, const roast_metrics *metrics, ro
 
 /* ---- the list of tables ---- */
 
-static void put_tables(const roast_sql *sql, bool stored, roast_sink *out) {
+static void put_list(const roast_sql *sql, roast_sink *out) {
     const roast_sql_table *table;
     for (uint32_t i = 0; (table = roast_sql_table_at(sql, i)) != NULL; i++) {
-        if (table->stored != stored)
-            continue;
         roast_sink_printf(out, "%s\n  ", table->name);
         cli_put_wrapped(out, table->columns, 2, 2);
     }
 }
 
-static void put_list(const roast_sql *sql, roast_sink *out) {
-    put_tables(sql, false, out);
-    roast_sink_puts(out, "\nAs they are stored: numbers of rows of other tables, packed lists\n\n");
-    put_tables(sql, true, out);
-}
-
 /* ---- answers ---- */
 
-/* Bytes as hexadecimal digits; the caller's, to be freed. NULL: no memory. */
-static char *hexadecimal(roast_str bytes) {
-    char *text = bytes.len < SIZE_MAX / 2 - 1 ? roast_alloc(bytes.len * 2 + 1) : NULL;
-    for (size_t i = 0; text != NULL && i < bytes.len; i++)
-        snprintf(text + 2 * i, 3, "%02x", (unsigned char)bytes.data[i]);
-    if (text != NULL && bytes.len == 0)
-        text[0] = '\0';
-    return text;
+/* The answer to a query. */
+typedef struct answer_reader {
+    roast_sql *sql;
+    uint32_t columns;
+    char *digits; /* of the bytes that were shown last */
+} answer_reader;
+
+/* A cell of the row; bytes become a text of hexadecimal digits, valid until the next call. */
+static roast_status read_cell(answer_reader *from, uint32_t column, roast_sql_cell *out,
+                              roast_error *err) {
+    *out = roast_sql_cell_at(from->sql, column);
+    if (out->kind != ROAST_SQL_BLOB)
+        return ROAST_OK;
+    roast_free(from->digits);
+    from->digits = out->text.len < SIZE_MAX / 2 - 1 ? roast_alloc(out->text.len * 2 + 1) : NULL;
+    if (from->digits == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, "sql", -1, "no memory for the answer");
+    from->digits[0] = '\0';
+    for (size_t i = 0; i < out->text.len; i++)
+        snprintf(from->digits + 2 * i, 3, "%02x", (unsigned char)out->text.data[i]);
+    *out = roast_sql_text(roast_str_of(from->digits));
+    return ROAST_OK;
 }
 
 static void csv_cell(roast_csv_row *row, const roast_sql_cell *cell) {
-    char *text;
-    switch (cell->kind) {
-    case ROAST_SQL_NULL:
-        roast_csv_put_absent(row);
-        return;
-    case ROAST_SQL_INT:
+    if (cell->kind == ROAST_SQL_INT)
         roast_csv_put_int(row, cell->integer);
-        return;
-    case ROAST_SQL_REAL:
+    else if (cell->kind == ROAST_SQL_REAL)
         roast_csv_put_real(row, cell->real);
-        return;
-    case ROAST_SQL_TEXT:
-        roast_csv_put_text(row, cell->text);
-        return;
-    case ROAST_SQL_BLOB:
-        break;
-    }
-    text = hexadecimal(cell->text);
-    if (text == NULL)
-        roast_sink_fail(row->sink, ROAST_ENOMEM, "no memory for the answer");
     else
-        roast_csv_put_text(row, roast_str_of(text));
-    roast_free(text);
+        roast_csv_put_text(row, cell->kind == ROAST_SQL_TEXT ? cell->text : (roast_str){NULL, 0});
 }
 
-static roast_status put_csv(roast_sql *sql, const request *wanted, roast_sink *out,
+static roast_status put_csv(answer_reader *from, const request *wanted, roast_sink *out,
                             roast_error *err) {
     roast_csv_row row = {.sink = out, .safe = wanted->safe || isatty(STDOUT_FILENO)};
-    uint32_t columns = roast_sql_column_count(sql);
-    for (uint32_t i = 0; i < columns && !wanted->no_header; i++)
-        roast_csv_put_text(&row, roast_str_of(roast_sql_column(sql, i)));
+    roast_sql_cell cell;
+    for (uint32_t i = 0; i < from->columns && !wanted->no_header; i++)
+        roast_csv_put_text(&row, roast_str_of(roast_sql_column(from->sql, i)));
     if (!wanted->no_header)
         roast_csv_end_row(&row);
     for (bool there;;) {
-        ROAST_TRY(roast_sql_next(sql, &there, err));
+        ROAST_TRY(roast_sql_next(from->sql, &there, err));
         if (!there)
             return ROAST_OK;
-        for (uint32_t i = 0; i < columns; i++) {
-            roast_sql_cell cell = roast_sql_cell_at(sql, i);
+        for (uint32_t i = 0; i < from->columns; i++) {
+            ROAST_TRY(read_cell(from, i, &cell, err));
             csv_cell(&row, &cell);
         }
         roast_csv_end_row(&row);
@@ -177,44 +144,27 @@ static roast_status put_csv(roast_sql *sql, const request *wanted, roast_sink *o
 }
 
 static void json_cell(roast_json *json, const roast_sql_cell *cell) {
-    char *text;
-    switch (cell->kind) {
-    case ROAST_SQL_NULL:
-        roast_json_null(json);
-        return;
-    case ROAST_SQL_INT:
+    if (cell->kind == ROAST_SQL_INT)
         roast_json_int(json, cell->integer);
-        return;
-    case ROAST_SQL_REAL:
+    else if (cell->kind == ROAST_SQL_REAL)
         roast_json_real(json, cell->real);
-        return;
-    case ROAST_SQL_TEXT:
-        roast_json_str(json, cell->text);
-        return;
-    case ROAST_SQL_BLOB:
-        break;
-    }
-    text = hexadecimal(cell->text);
-    if (text == NULL)
-        roast_sink_fail(json->sink, ROAST_ENOMEM, "no memory for the answer");
     else
-        roast_json_text(json, text);
-    roast_free(text);
+        roast_json_str(json, cell->kind == ROAST_SQL_TEXT ? cell->text : (roast_str){NULL, 0});
 }
 
-static roast_status put_json(roast_sql *sql, roast_sink *out, roast_error *err) {
-    uint32_t columns = roast_sql_column_count(sql);
+static roast_status put_json(answer_reader *from, roast_sink *out, roast_error *err) {
     roast_json json;
+    roast_sql_cell cell;
     roast_json_init(&json, out, 1);
     roast_json_begin_array(&json);
     for (bool there;;) {
-        ROAST_TRY(roast_sql_next(sql, &there, err));
+        ROAST_TRY(roast_sql_next(from->sql, &there, err));
         if (!there)
             break;
         roast_json_begin_object(&json);
-        for (uint32_t i = 0; i < columns; i++) {
-            roast_sql_cell cell = roast_sql_cell_at(sql, i);
-            roast_json_key(&json, roast_sql_column(sql, i));
+        for (uint32_t i = 0; i < from->columns; i++) {
+            ROAST_TRY(read_cell(from, i, &cell, err));
+            roast_json_key(&json, roast_sql_column(from->sql, i));
             json_cell(&json, &cell);
         }
         roast_json_end_object(&json);
@@ -235,59 +185,49 @@ static void number_text(const roast_sql_cell *cell, char *out, size_t size) {
         snprintf(out, size, "%.15g.0", cell->real);
 }
 
-static roast_status grid_cell(roast_grid *grid, const roast_sql_cell *cell, roast_error *err) {
-    char number[64], *text;
-    if (cell->kind == ROAST_SQL_NULL)
-        return roast_grid_add_cell(grid, (roast_str){NULL, 0}, NULL, 0, err);
-    if (cell->kind == ROAST_SQL_TEXT)
-        return roast_grid_add_cell(grid, cell->text, NULL, 0, err);
-    if (cell->kind != ROAST_SQL_BLOB) {
-        number_text(cell, number, sizeof number);
-        return roast_grid_add_cell(grid, roast_str_of(number), NULL, 0, err);
+static roast_status grid_cell(answer_reader *from, uint32_t column, roast_grid *grid,
+                              roast_error *err) {
+    char number[64];
+    roast_sql_cell cell;
+    roast_str text = {NULL, 0};
+    ROAST_TRY(read_cell(from, column, &cell, err));
+    if (cell.kind == ROAST_SQL_TEXT) {
+        text = cell.text;
+    } else if (cell.kind != ROAST_SQL_NULL) {
+        number_text(&cell, number, sizeof number);
+        text = roast_str_of(number);
     }
-    text = hexadecimal(cell->text);
-    if (text == NULL)
-        return roast_error_set(err, ROAST_ENOMEM, "sql", -1, "no memory for the answer");
-    roast_status status = roast_grid_add_cell(grid, roast_str_of(text), NULL, 0, err);
-    roast_free(text);
-    return status;
+    return roast_grid_add_cell(grid, text, NULL, 0, err);
 }
 
 /* The first row tells which columns hold numbers. */
-static roast_status fill_grid(roast_sql *sql, const request *wanted, roast_grid *grid,
+static roast_status fill_grid(answer_reader *from, const request *wanted, roast_grid *grid,
                               roast_error *err) {
-    uint32_t columns = roast_sql_column_count(sql);
     bool there;
-    ROAST_TRY(roast_sql_next(sql, &there, err));
-    for (uint32_t i = 0; i < columns; i++) {
-        roast_sql_kind kind = there ? roast_sql_cell_at(sql, i).kind : ROAST_SQL_NULL;
+    ROAST_TRY(roast_sql_next(from->sql, &there, err));
+    for (uint32_t i = 0; i < from->columns; i++) {
+        roast_sql_kind kind = there ? roast_sql_cell_at(from->sql, i).kind : ROAST_SQL_NULL;
         bool number = kind == ROAST_SQL_INT || kind == ROAST_SQL_REAL;
-        roast_str heading = roast_str_of(wanted->no_header ? "" : roast_sql_column(sql, i));
+        roast_str heading = roast_str_of(wanted->no_header ? "" : roast_sql_column(from->sql, i));
         ROAST_TRY(roast_grid_add_column(grid, heading,
                                         number ? ROAST_ALIGN_RIGHT : ROAST_ALIGN_NAME, err));
     }
     while (there) {
-        for (uint32_t i = 0; i < columns; i++) {
-            roast_sql_cell cell = roast_sql_cell_at(sql, i);
-            ROAST_TRY(grid_cell(grid, &cell, err));
-        }
-        ROAST_TRY(roast_sql_next(sql, &there, err));
+        for (uint32_t i = 0; i < from->columns; i++)
+            ROAST_TRY(grid_cell(from, i, grid, err));
+        ROAST_TRY(roast_sql_next(from->sql, &there, err));
     }
     return ROAST_OK;
 }
 
-static roast_status put_table(roast_sql *sql, const request *wanted, roast_sink *out,
+static roast_status put_table(answer_reader *from, const request *wanted, roast_sink *out,
                               roast_error *err) {
     roast_grid *grid;
-    bool terminal = isatty(STDOUT_FILENO);
-    roast_grid_frame frame = roast_grid_frame_of(cli_terminal_width(STDOUT_FILENO));
     ROAST_TRY(roast_grid_new("sql", (roast_str){NULL, 0}, &grid, err));
-    roast_status status = fill_grid(sql, wanted, grid, err);
-    if (status == ROAST_OK) {
-        /* Who is no terminal has all the width that it takes. */
-        roast_grid_frame_fit(&frame, grid);
-        roast_grid_draw(grid, terminal ? &frame : NULL, cli_terminal_color(STDOUT_FILENO), out);
-    }
+    roast_status status = fill_grid(from, wanted, grid, err);
+    if (status == ROAST_OK) /* only a terminal limits the width */
+        roast_grid_draw(grid, isatty(STDOUT_FILENO) ? cli_terminal_width(STDOUT_FILENO) : 0,
+                        cli_terminal_color(STDOUT_FILENO), out);
     roast_grid_free(grid);
     return status;
 }
@@ -295,9 +235,12 @@ static roast_status put_table(roast_sql *sql, const request *wanted, roast_sink 
 static roast_status answer(roast_sql *sql, const request *wanted, roast_sink *out,
                            roast_error *err) {
     ROAST_TRY(roast_sql_ask(sql, roast_str_of(wanted->query), err));
-    if (wanted->form == CSV)
-        return put_csv(sql, wanted, out, err);
-    return wanted->form == JSON ? put_json(sql, out, err) : put_table(sql, wanted, out, err);
+    answer_reader from = {.sql = sql, .columns = roast_sql_column_count(sql)};
+    roast_status status = wanted->form == CSV    ? put_csv(&from, wanted, out, err)
+                          : wanted->form == JSON ? put_json(&from, out, err)
+                                                 : put_table(&from, wanted, out, err);
+    roast_free(from.digits);
+    return status;
 }
 
 /* ---- the verb ---- */
@@ -315,51 +258,41 @@ static cli_exit fail(const roast_error *err) {
     return cli_fail(CLI_USAGE, next, "%s", err->message);
 }
 
-static roast_status prepare(source *from, const request *wanted, roast_sql **sql,
-                            roast_error *err) {
-    roast_metrics *metrics;
-    ROAST_TRY(source_metrics(from, wanted->path, &metrics, err));
-    roast_status status = roast_sql_new(from->store, sql, err);
-    if (status == ROAST_OK)
-        status = add_metrics(*sql, metrics, err);
-    roast_metrics_free(metrics);
-    return status;
-}
-
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {0};
+    measured it;
+    roast_sql *sql = NULL;
+    roast_error err;
     cli_exit code = take_arguments(&wanted, n_args, args);
     if (code != CLI_OK)
         return code;
-    source from;
-    roast_sql *sql = NULL;
-    roast_error err;
-    if (roast_store_is_measurement(wanted.path) == ROAST_STORE_LEGACY)
-        return cli_fail(CLI_INPUT, "\"roast import\" makes one of ours of it",
-                        "%s was written by roastcoffea 0.1.x: it has no tables", wanted.path);
-    if (source_open(&from, wanted.path, &err) != ROAST_OK)
-        return cli_fail_error(&err, "\"roast ls\" lists the measurements below a folder");
-    roast_status status = prepare(&from, &wanted, &sql, &err);
+    if (measured_open(&it, wanted.path, NEED_RUN | NEED_METRICS, &err) != ROAST_OK)
+        return cli_fail_error(&err, CLI_NEXT_LS);
+    roast_status status = roast_sql_new(it.run, &sql, &err);
+    if (status == ROAST_OK)
+        status = add_metrics(sql, it.metrics, &err);
     if (status == ROAST_OK) {
         roast_sql_set_time_limit(sql, wanted.timeout);
-        if (wanted.query == NULL)
+        if (wanted.save != NULL)
+            status = roast_sql_save(sql, wanted.save, &err);
+        else if (wanted.query == NULL)
             put_list(sql, out);
         else
             status = answer(sql, &wanted, out, &err);
     }
     roast_sql_free(sql);
-    source_close(&from);
+    measured_close(&it);
     return status == ROAST_OK ? CLI_OK : fail(&err);
 }
 
 const cli_verb cli_verb_sql = {
     .name = "sql",
     .usage = "RUN [QUERY] [OPTION ...]",
-    .summary = "questions in SQL to a measurement",
-    .details = "QUERY is one SELECT of SQLite's dialect; nothing can be changed. Without it: the\n"
-               "tables and their columns. Among them are chunks, sections, reads, attempts, and\n"
+    .summary = "SQL queries on a measurement",
+    .details = "QUERY is one SELECT in SQLite's dialect; it cannot change anything. Without it:\n"
+               "the tables and their columns: chunks, sections, reads, attempts, ..., and\n"
                "\n"
-               "  samples     what each worker did over time\n"
+               "  samples     the samples of each worker over time\n"
                "  metrics     key, value, unit and label of each metric\n"
                "\n"
                "Times are seconds since 1970.\n",

@@ -8,8 +8,7 @@
 #include "roast/grid.h"
 #include "roast/text.h"
 
-/* Names of files and what a damaged measurement holds may stand in a message: nothing of them gets to the terminal
- * as it is. */
+/* A message may hold names of files or bytes of a damaged measurement: it is made safe to show. */
 static void put_line(const char *before, const char *text) {
     roast_sink *out;
     if (roast_sink_new_fd(STDERR_FILENO, &out, NULL) != ROAST_OK)
@@ -33,8 +32,12 @@ cli_exit cli_fail(cli_exit code, const char *next, const char *format, ...) {
     return code;
 }
 
+cli_exit cli_fail_no_path(void) {
+    return cli_fail(CLI_USAGE, CLI_NEXT_LS, "no measurement was named");
+}
+
 cli_exit cli_fail_safe(void) {
-    return cli_fail(CLI_USAGE, "say --csv as well", "--safe is for --csv");
+    return cli_fail(CLI_USAGE, "add --csv", "--safe is for --csv");
 }
 
 void cli_note(const char *text) {
@@ -70,7 +73,7 @@ cli_exit cli_fail_verb(const char *name) {
     roast_nearest_init(&nearest, roast_str_of(name));
     for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++)
         roast_nearest_offer(&nearest, roast_str_of((*verb)->name));
-    char next[96] = "\"roast help\" lists what there is";
+    char next[96] = "\"roast help\" lists all verbs";
     if (nearest.found.data != NULL)
         snprintf(next, sizeof next, "did you mean \"roast %.*s\"? \"roast help\" lists all verbs",
                  (int)nearest.found.len, nearest.found.data);

@@ -1,12 +1,9 @@
 #include "found.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "roast/legacy.h"
@@ -28,110 +25,87 @@ static char *copy_text(const char *text) {
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-/* "folder/name"; a slash at the folder's end counts once. */
-static char *join(const char *folder, const char *name) {
-    size_t len = strlen(folder), size;
-    while (len > 1 && folder[len - 1] == '/')
-        len--;
-    size = len + strlen(name) + 2;
-    char *path = roast_alloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%.*s%s%s", (int)len, folder, folder[len - 1] == '/' ? "" : "/", name);
-    return path;
-}
-
 /* ---- searching ---- */
 
-/* Takes `path` over. */
-static roast_status add_entry(found_list *list, char *path, size_t name_at, roast_store_kind kind,
-                              roast_error *err) {
+static roast_status add_entry(found_list *list, const char *path, size_t name_at,
+                              roast_store_kind kind, roast_error *err) {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
         found_entry *entries = roast_realloc(list->entries, capacity * sizeof *entries);
-        if (entries == NULL) {
-            roast_free(path);
+        if (entries == NULL)
             return no_memory(err);
-        }
         list->entries = entries;
         list->capacity = capacity;
     }
+    char *copy = copy_text(path);
+    if (copy == NULL)
+        return no_memory(err);
     list->entries[list->count++] =
-        (found_entry){.path = path, .name = path + name_at, .kind = kind};
+        (found_entry){.path = copy, .name = copy + name_at, .kind = kind};
     return ROAST_OK;
 }
 
-static bool is_folder(const char *path, const struct dirent *entry) {
-    struct stat info;
-    if (entry->d_type != DT_UNKNOWN)
-        return entry->d_type == DT_DIR;
-    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
+static roast_status cannot_search(const char *folder, int number, roast_error *err) {
+    roast_status status = number == ENOMEM   ? ROAST_ENOMEM
+                          : number == ENOENT ? ROAST_ENOTFOUND
+                                             : ROAST_EIO;
+    return roast_error_set(err, status, "ls", -1, "%s: %s", folder, strerror(number));
 }
 
-static roast_status search(found_list *list, const char *folder, size_t name_at, int64_t depth,
-                           roast_error *err);
+/* Adds a folder that is a measurement. *skip: the walk does not go into it. A folder that cannot be read is an error
+ * only where it is the one that was named. */
+static roast_status visit(found_list *list, const FTSENT *entry, const char *folder, int64_t depth,
+                          bool *skip, roast_error *err) {
+    bool is_root = entry->fts_level == FTS_ROOTLEVEL, is_folder = entry->fts_info == FTS_D;
+    *skip = true;
+    if (is_root && entry->fts_info != FTS_DP && !is_folder)
+        return cannot_search(folder, entry->fts_errno != 0 ? entry->fts_errno : ENOTDIR, err);
+    if (!is_folder || entry->fts_level > depth || (!is_root && entry->fts_name[0] == '.'))
+        return ROAST_OK;
+    roast_store_kind kind =
+        is_root ? ROAST_STORE_NONE : roast_store_is_measurement(entry->fts_path);
+    if (kind != ROAST_STORE_NONE)
+        return add_entry(list, entry->fts_path, strlen(folder) + (strcmp(folder, "/") != 0), kind,
+                         err);
+    *skip = entry->fts_level == depth;
+    return ROAST_OK;
+}
 
-/* One entry of a folder; takes `path` over. */
-static roast_status visit(found_list *list, char *path, const struct dirent *entry, size_t name_at,
-                          int64_t depth, roast_error *err) {
-    roast_status status = ROAST_OK;
-    if (path == NULL)
-        return no_memory(err);
-    if (is_folder(path, entry)) {
-        roast_store_kind kind = roast_store_is_measurement(path);
-        if (kind != ROAST_STORE_NONE)
-            return add_entry(list, path, name_at, kind, err);
-        if (depth > 1)
-            status = search(list, path, name_at, depth - 1, err);
-        if (status == ROAST_EIO) /* below the folder that was named: not worth a failure */
-            status = ROAST_OK;
+static int by_name(const FTSENT **a, const FTSENT **b) {
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static roast_status search(found_list *list, char *folder, int64_t depth, roast_error *err) {
+    char *const roots[] = {folder, NULL};
+    /* Links below the folder are not followed. */
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    FTSENT *entry;
+    roast_status status = walk != NULL ? ROAST_OK : cannot_search(folder, errno, err);
+    while (status == ROAST_OK && (entry = fts_read(walk)) != NULL) {
+        bool skip;
+        status = visit(list, entry, folder, depth, &skip, err);
+        if (skip)
+            fts_set(walk, entry, FTS_SKIP);
     }
-    roast_free(path);
+    if (walk != NULL)
+        fts_close(walk);
     return status;
-}
-
-static roast_status search(found_list *list, const char *folder, size_t name_at, int64_t depth,
-                           roast_error *err) {
-    struct dirent **entries;
-    int count = scandir(folder, &entries, NULL, alphasort);
-    roast_status status = ROAST_OK;
-    if (count < 0) {
-        roast_status code = errno == ENOMEM   ? ROAST_ENOMEM
-                            : errno == ENOENT ? ROAST_ENOTFOUND
-                                              : ROAST_EIO;
-        return roast_error_set(err, code, "ls", -1, "%s: %s", folder, strerror(errno));
-    }
-    for (int i = 0; i < count; i++) {
-        if (status == ROAST_OK && entries[i]->d_name[0] != '.')
-            status = visit(list, join(folder, entries[i]->d_name), entries[i], name_at, depth, err);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
-/* Of "a/b/" the 2 where its last name begins. */
-static size_t last_name_at(const char *path) {
-    size_t len = strlen(path);
-    while (len > 0 && path[len - 1] == '/')
-        len--;
-    while (len > 0 && path[len - 1] != '/')
-        len--;
-    return len;
 }
 
 roast_status found_search(found_list *list, const char *folder, int64_t depth, roast_error *err) {
     roast_store_kind kind = roast_store_is_measurement(folder);
-    if (kind != ROAST_STORE_NONE) {
-        char *path = copy_text(folder);
-        return path != NULL ? add_entry(list, path, last_name_at(folder), kind, err)
-                            : no_memory(err);
-    }
-    char *probe = join(folder, "");
-    if (probe == NULL)
+    char *bare = copy_text(folder);
+    if (bare == NULL)
         return no_memory(err);
-    size_t name_at = strlen(probe);
-    roast_free(probe);
-    return depth > 0 ? search(list, folder, name_at, depth, err) : ROAST_OK;
+    for (size_t len = strlen(bare); len > 1 && bare[len - 1] == '/'; len--)
+        bare[len - 1] = '\0';
+    const char *slash = strrchr(bare, '/');
+    roast_status status =
+        kind != ROAST_STORE_NONE
+            ? add_entry(list, folder, slash != NULL ? (size_t)(slash - bare) + 1 : 0, kind, err)
+            : search(list, bare, depth, err);
+    roast_free(bare);
+    return status;
 }
 
 void found_reset(found_list *list) {
@@ -157,16 +131,13 @@ static void take_clock(found_entry *entry, const roast_run *head) {
         entry->when = (roast_utc){(int64_t)(clock.start * 1e9)};
 }
 
-/* What was computed when it was saved; of one without it, what can be told without its chunks. */
+/* The metrics that were saved; without them, those that need no chunk. */
 static roast_status metrics_of(roast_store *store, roast_metrics **out, roast_error *err) {
-    roast_str blob;
-    roast_status status = roast_store_blob(store, ROAST_METRICS_BLOB, &blob, err);
-    if (status == ROAST_OK)
-        status = roast_metrics_decode(blob.data, blob.len, out, err);
-    if (status != ROAST_ENOTFOUND && status != ROAST_EVERSION)
-        return status;
+    ROAST_TRY(roast_measurement_saved_metrics(store, true, out, err));
+    if (*out != NULL)
+        return ROAST_OK;
     ROAST_TRY(roast_metrics_new(out, err));
-    status = roast_metrics_workflow(*out, roast_store_head(store), err);
+    roast_status status = roast_metrics_workflow(*out, roast_store_head(store), err);
     if (status != ROAST_OK)
         roast_metrics_free(*out);
     return status;

@@ -1,11 +1,11 @@
-/* Measurements below a folder, and what the small part of each says: for the verbs that go over many. */
+/* Finds the measurements below a folder and reads their small parts: for the verbs that list many. */
 #ifndef ROAST_CLI_FOUND_H
 #define ROAST_CLI_FOUND_H
 
 #include "roast/metrics.h"
 #include "roast/store.h"
 
-/* One row a figure that a list shows: name, key of the metric, heading. */
+/* One row per figure of a list: name, key of the metric, heading. */
 #define FOUND_FIGURES(X)                                                                           \
     X(wall, "wall_time", "Wall")                                                                   \
     X(events, "total_events", "Events")                                                            \
@@ -46,7 +46,7 @@ typedef struct found_list {
 /* Adds the measurements in `folder` (or the folder itself), `depth` folders deep, in the order of their names. One
  * that lies inside another one is not looked for; links to folders and folders with a dot are not followed. */
 roast_status found_search(found_list *list, const char *folder, int64_t depth, roast_error *err);
-/* Reads what is small of one. What is wrong with it is kept in `fault`; only ROAST_ENOMEM is told. */
+/* Reads the small parts of one. Its error is kept in `fault`; only ROAST_ENOMEM is returned. */
 roast_status found_read(found_entry *entry, roast_error *err);
 void found_reset(found_list *list);
 

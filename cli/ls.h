@@ -1,4 +1,4 @@
-/* What the parts of "roast ls" share. */
+/* Shared by the files of "roast ls". */
 #ifndef ROAST_CLI_LS_H
 #define ROAST_CLI_LS_H
 
@@ -12,25 +12,18 @@ int ls_key(const char *name, size_t len);
 /* Says what is wrong with a key, and which is near. */
 cli_exit ls_fail_key(const char *name, size_t len);
 
-typedef enum ls_test {
-    LS_CONTAINS, /* a text or pattern in the name */
-    LS_LESS,
-    LS_LESS_EQUAL,
-    LS_EQUAL,
-    LS_NOT_EQUAL,
-    LS_MORE_EQUAL,
-    LS_MORE
-} ls_test;
+/* A test of one value against that of the filter: the outcomes that pass, or a search in the name. */
+enum { LS_LESS = 1, LS_EQUAL = 2, LS_MORE = 4, LS_CONTAINS = 8 };
 
 typedef struct ls_filter {
     int key;
-    ls_test test;
+    unsigned test;
     const char *text;
     double number;
 } ls_filter;
-/* "wall>60", "when>=2026-11", or a part of the name. CLI_OK, or what is wrong was told. */
+/* "wall>60", "when>=2026-11", or a part of the name. CLI_OK, or the error was reported. */
 cli_exit ls_parse_filter(const char *text, ls_filter *out);
-/* What was not measured passes no test. */
+/* A value that was not measured passes no test. */
 bool ls_passes(const ls_filter *filter, const found_entry *entry);
 
 /* The first that fits comes first: newest, largest, or by the alphabet; what has no value stands last. */

@@ -42,30 +42,34 @@ cli_exit ls_fail_key(const char *name, size_t len) {
 /* The longer ones first. */
 static const struct {
     const char *sign;
-    ls_test test;
+    unsigned test;
 } signs[] = {
-    {">=", LS_MORE_EQUAL}, {"<=", LS_LESS_EQUAL}, {"!=", LS_NOT_EQUAL},
-    {">", LS_MORE},        {"<", LS_LESS},        {"=", LS_EQUAL},
+    {">=", LS_MORE | LS_EQUAL},
+    {"<=", LS_LESS | LS_EQUAL},
+    {"!=", LS_LESS | LS_MORE},
+    {">", LS_MORE},
+    {"<", LS_LESS},
+    {"=", LS_EQUAL},
 };
 
-static bool find_sign(const char *at, size_t *len, ls_test *test) {
+/* The test of a sign, and the length of the sign; 0: there is none. */
+static unsigned find_sign(const char *at, size_t *len) {
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         *len = strlen(signs[i].sign);
-        *test = signs[i].test;
         if (strncmp(at, signs[i].sign, *len) == 0)
-            return true;
+            return signs[i].test;
     }
-    return false;
+    return 0;
 }
 
 cli_exit ls_parse_filter(const char *text, ls_filter *out) {
     size_t key_len = strcspn(text, "<>=!"), sign_len;
     char *end;
     *out = (ls_filter){.key = LS_BY_NAME, .test = LS_CONTAINS, .text = text};
-    if (!find_sign(text + key_len, &sign_len, &out->test)) {
-        out->test = LS_CONTAINS;
+    unsigned test = find_sign(text + key_len, &sign_len);
+    if (test == 0)
         return CLI_OK;
-    }
+    out->test = test;
     out->key = ls_key(text, key_len);
     if (out->key == LS_KEYS)
         return ls_fail_key(text, key_len);
@@ -79,23 +83,8 @@ cli_exit ls_parse_filter(const char *text, ls_filter *out) {
                     out->text);
 }
 
-static bool holds(ls_test test, int order) {
-    switch (test) {
-    case LS_LESS:
-        return order < 0;
-    case LS_LESS_EQUAL:
-        return order <= 0;
-    case LS_EQUAL:
-        return order == 0;
-    case LS_NOT_EQUAL:
-        return order != 0;
-    case LS_MORE_EQUAL:
-        return order >= 0;
-    case LS_MORE:
-        return order > 0;
-    default:
-        return false;
-    }
+static bool holds(unsigned test, int order) {
+    return (test & (order < 0 ? LS_LESS : order > 0 ? LS_MORE : LS_EQUAL)) != 0;
 }
 
 static bool name_fits(const char *name, const char *pattern) {
@@ -104,7 +93,7 @@ static bool name_fits(const char *name, const char *pattern) {
     return strstr(name, pattern) != NULL;
 }
 
-/* A time is compared as far as the filter tells it: a day holds all its hours. */
+/* Compares only as many characters as the filter has: "2026-11-15" means the whole day. */
 static bool when_passes(const ls_filter *filter, const found_entry *entry) {
     char text[FOUND_TIME_SIZE], wanted[FOUND_TIME_SIZE];
     if (!entry->have_when || found_time(entry->when, text) == 0)

@@ -6,18 +6,18 @@
 #include "roast/export.h"
 #include "roast/grid.h"
 #include "roast/json.h"
-#include "roast/render.h"
+#include "roast/format.h"
 
 /* ---- a table ---- */
 
-/* How much of it there is room for. */
+/* Columns that a narrow terminal leaves out. */
 typedef struct layout {
     bool with_time;  /* of the day; otherwise the date alone */
-    bool with_state; /* a column for what is not plain; otherwise a line below the table */
+    bool with_state; /* a column for the state; otherwise a line below the table */
 } layout;
 enum { ROOM_FOR_ALL = 100 };
 
-/* How many have a state of that name. */
+/* How many measurements have that state. */
 static size_t count_states(const found_list *list, const char *state) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -42,7 +42,7 @@ static roast_status add_columns(roast_grid *grid, const layout *look, roast_erro
                : ROAST_OK;
 }
 
-/* A count in three digits: "1.23 G"; a small one as it is. */
+/* A large count in three digits: "1.23 G". */
 static void format_count(roast_value value, char *out, size_t size) {
     static const char *const prefixes[] = {"k", "M", "G", "T", "P", "E"};
     double number = roast_value_number(value);
@@ -133,14 +133,11 @@ static void put_faults(roast_sink *out, const found_list *list, unsigned width, 
 roast_status ls_put_table(roast_sink *out, const found_list *list, bool color, unsigned width,
                           roast_error *err) {
     roast_grid *grid;
-    roast_grid_frame frame = roast_grid_frame_of(width);
     ROAST_TRY(roast_grid_new("measurements", (roast_str){NULL, 0}, &grid, err));
     roast_status status = fill_grid(grid, list, width, err);
     bool rows = roast_grid_row_count(grid) > 0;
-    if (status == ROAST_OK && rows) {
-        roast_grid_frame_fit(&frame, grid);
-        roast_grid_draw(grid, &frame, color, out);
-    }
+    if (status == ROAST_OK && rows)
+        roast_grid_draw(grid, width, color, out);
     roast_grid_free(grid);
     if (status == ROAST_OK)
         put_faults(out, list, width, rows);
@@ -152,17 +149,16 @@ roast_status ls_put_table(roast_sink *out, const found_list *list, bool color, u
 static void put_json_entry(roast_json *json, const found_entry *entry) {
     const char *state = found_state(entry);
     roast_json_begin_object(json);
-    roast_json_put_str(json, "path", roast_str_of(entry->path));
-    roast_json_put_str(json, "name", roast_str_of(entry->name));
-    roast_json_put_str(json, "state", roast_str_of(state[0] != '\0' ? state : "finished"));
+    roast_json_put_text(json, "path", entry->path);
+    roast_json_put_text(json, "name", entry->name);
+    roast_json_put_text(json, "state", state[0] != '\0' ? state : "finished");
     if (entry->have_when) {
         roast_json_key(json, "when");
         roast_json_time(json, entry->when);
     }
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
         roast_json_put_value(json, found_figures[i].key, entry->figures[i]);
-    if (entry->fault != NULL)
-        roast_json_put_str(json, "error", roast_str_of(entry->fault));
+    roast_json_put_text(json, "error", entry->fault);
     roast_json_end_object(json);
 }
 

@@ -24,8 +24,8 @@ static bool asks_for_help(const char *arg) {
 static cli_exit dispatch(roast_sink *out, int n_args, char **args) {
     if (asks_for_help(args[0]) || strcmp(args[0], "--version") == 0) {
         if (n_args > 1)
-            return cli_fail(CLI_USAGE, "\"roast help\" tells the usage",
-                            "\"%s\" stands alone, not with \"%s\"", args[0], args[1]);
+            return cli_fail(CLI_USAGE, "\"roast help\" shows the usage",
+                            "\"%s\" does not take \"%s\"", args[0], args[1]);
         if (asks_for_help(args[0]))
             cli_put_help(out);
         else
@@ -33,7 +33,7 @@ static cli_exit dispatch(roast_sink *out, int n_args, char **args) {
         return CLI_OK;
     }
     if (args[0][0] == '-')
-        return cli_fail(CLI_USAGE, "\"roast help\" tells the usage", "there is no option \"%s\"",
+        return cli_fail(CLI_USAGE, "\"roast help\" shows the usage", "there is no option \"%s\"",
                         args[0]);
     const cli_verb *verb = cli_find_verb(args[0]);
     if (verb == NULL)
@@ -45,12 +45,12 @@ static cli_exit dispatch(roast_sink *out, int n_args, char **args) {
     return verb->run(out, n_args - 1, args + 1);
 }
 
-/* What could not be written outweighs what the verb found: its answer did not arrive. */
+/* A failed output takes precedence over the exit code of the verb. */
 static cli_exit finish(roast_sink *out, cli_exit code) {
     roast_error error;
     if (roast_sink_finish(out, &error) == ROAST_OK)
         return code;
-    return cli_fail(CLI_INTERNAL, "make room, or send the output elsewhere",
+    return cli_fail(CLI_INTERNAL, "free some space, or write the output elsewhere",
                     "the output could not be written: %s", error.message);
 }
 

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 static roast_status fail(const char *path, roast_error *err) {
-    int number = errno;
-    errno = number;
-    return roast_error_set(err, ROAST_EIO, "output", -1, "%s: %s", path, strerror(number));
+    return roast_error_set(err, ROAST_EIO, "output", -1, "%s: %s", path, strerror(errno));
 }
 
 static char *join(const char *path, const char *end) {

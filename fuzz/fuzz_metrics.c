@@ -25,22 +25,24 @@ static uint64_t add_text(uint64_t sum, roast_str text) {
 
 static uint64_t walk_tables(const roast_metrics *metrics, uint64_t sum) {
     uint32_t count;
-    const roast_dataset_row *datasets = roast_metrics_datasets(metrics, &count);
+    const roast_dataset_row *datasets =
+        roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     for (uint32_t i = 0; i < count; i++) {
         sum = add_text(sum, datasets[i].name) + datasets[i].num_chunks;
         sum = add_bits(sum, datasets[i].total_duration) + (uint64_t)datasets[i].total_events;
         sum = add_bits(sum, datasets[i].mean_duration);
         sum = add_bits(sum, datasets[i].mean_events_per_chunk);
     }
-    const roast_section_row *sections = roast_metrics_sections(metrics, &count);
+    const roast_section_row *sections = roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     for (uint32_t i = 0; i < count; i++) {
         sum = add_text(sum, sections[i].name) + (uint64_t)sections[i].kind + sections[i].count;
         sum = add_bits(add_bits(sum, sections[i].total_duration), sections[i].self_duration);
         sum = add_bits(add_bits(sum, sections[i].mean_duration), sections[i].mean_mem_delta_mb);
         sum = add_bits(add_bits(sum, sections[i].max_mem_delta_mb), sections[i].min_mem_delta_mb);
-        sum = sum * 31 + (uint64_t)sections[i].total_bytes;
+        sum = add_value(sum, sections[i].total_bytes);
     }
-    const roast_file_row *files = roast_metrics_file_rows(metrics, &count);
+    const roast_file_row *files =
+        roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count);
     for (uint32_t i = 0; i < count; i++) {
         sum = add_value(add_text(sum, files[i].name), files[i].total_branches);
         sum = add_value(add_value(sum, files[i].branches_read_percent), files[i].total_tree_bytes);
@@ -48,13 +50,15 @@ static uint64_t walk_tables(const roast_metrics *metrics, uint64_t sum) {
         sum =
             add_value(add_value(sum, files[i].compression_ratio), files[i].uncompressed_bytes_read);
     }
-    const roast_branch_row *branches = roast_metrics_branches(metrics, &count);
+    const roast_branch_row *branches =
+        roast_row_table_rows(metrics, ROAST_ROWS_branch_read_metrics, &count);
     for (uint32_t i = 0; i < count; i++) {
         sum = add_value(add_text(sum, branches[i].name), branches[i].seconds);
         sum = add_value(add_value(sum, branches[i].bytes), branches[i].uncompressed_bytes);
         sum = add_value(sum, branches[i].count) + branches[i].num_chunks;
     }
-    const roast_worker_row *workers = roast_metrics_worker_rows(metrics, &count);
+    const roast_worker_row *workers =
+        roast_row_table_rows(metrics, ROAST_ROWS_worker_health, &count);
     for (uint32_t i = 0; i < count; i++) {
         sum = add_text(add_text(sum, workers[i].name), workers[i].host) + workers[i].samples;
         sum = add_value(add_value(sum, workers[i].threads), workers[i].peak_memory_bytes);
@@ -106,9 +110,9 @@ static roast_status fill(roast_metrics *metrics) {
     const roast_dataset_row datasets[] = {{{"ttbar", 5}, 12, 3.5, 120000, 0.25, 10000},
                                           {{NULL, 0}, 1, NAN, 0, NAN, NAN}};
     const roast_section_row section = {
-        {"select", 6}, ROAST_SECTION_TIME, 12, 2.5, 1.5, 0.2, NAN, NAN, NAN, 0};
+        {"select", 6}, ROAST_SECTION_TIME, 12, 2.5, 1.5, 0.2, NAN, NAN, NAN, {0}};
     const roast_section_row memory = {
-        {"fill", 4}, ROAST_SECTION_MEMORY, 3, NAN, NAN, NAN, 1.5, 4, -2, 0};
+        {"fill", 4}, ROAST_SECTION_MEMORY, 3, NAN, NAN, NAN, 1.5, 4, -2, {0}};
     const roast_file_row file = {{"root://host//f.root", 19}, roast_value_int(1500),
                                  roast_value_real(12.5),      roast_value_int(1000000000),
                                  roast_value_int(125000000),  roast_value_real(12.5),
@@ -126,13 +130,13 @@ static roast_status fill(roast_metrics *metrics) {
                                      none};
     ROAST_TRY(roast_metrics_set(metrics, "wall_time", roast_value_real(12.5), NULL));
     ROAST_TRY(roast_metrics_set(metrics, "total_events", roast_value_int(120000), NULL));
-    ROAST_TRY(roast_metrics_add_dataset(metrics, &datasets[0], NULL));
-    ROAST_TRY(roast_metrics_add_dataset(metrics, &datasets[1], NULL));
-    ROAST_TRY(roast_metrics_add_section(metrics, &section, NULL));
-    ROAST_TRY(roast_metrics_add_section(metrics, &memory, NULL));
-    ROAST_TRY(roast_metrics_add_file(metrics, &file, NULL));
-    ROAST_TRY(roast_metrics_add_branch(metrics, &branch, NULL));
-    return roast_metrics_add_worker(metrics, &worker, NULL);
+    ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &datasets[0], NULL));
+    ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &datasets[1], NULL));
+    ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_sections, &section, NULL));
+    ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_sections, &memory, NULL));
+    ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_file_read_metrics, &file, NULL));
+    ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_branch_read_metrics, &branch, NULL));
+    return roast_row_table_add(metrics, ROAST_ROWS_worker_health, &worker, NULL);
 }
 
 static bool make_seed(const char *folder, const char *name, bool full) {
@@ -153,6 +157,6 @@ static bool make_seed(const char *folder, const char *name, bool full) {
 
 bool fuzz_make_corpus(const char *folder) {
     static const char future[] = "RCMX\x02 of another time";
-    return make_seed(folder, "v1-empty", false) && make_seed(folder, "v1-full", true) &&
+    return make_seed(folder, "v2-empty", false) && make_seed(folder, "v2-full", true) &&
            fuzz_save(folder, "bad-newer-version", future, sizeof future - 1);
 }

@@ -28,8 +28,8 @@ static uint64_t walk(const roast_series *series) {
             }
         }
     }
-    for (uint64_t i = 0; i < roast_series_event_count(series); i++) {
-        roast_worker_event event = roast_series_event_at(series, i);
+    for (uint64_t i = 0; i < roast_series_change_count(series); i++) {
+        roast_worker_change event = roast_series_change_at(series, i);
         sum = sum * 31 + event.worker + (uint64_t)event.kind + (uint64_t)event.when.ns +
               (uint64_t)event.threads;
     }
@@ -40,7 +40,7 @@ static void compare(const roast_series *a, const roast_series *b) {
     fuzz_require(roast_series_tick_count(a) == roast_series_tick_count(b), "same ticks");
     fuzz_require(roast_series_worker_count(a) == roast_series_worker_count(b), "same workers");
     fuzz_require(roast_series_sample_count(a) == roast_series_sample_count(b), "same samples");
-    fuzz_require(roast_series_event_count(a) == roast_series_event_count(b), "same events");
+    fuzz_require(roast_series_change_count(a) == roast_series_change_count(b), "same events");
     fuzz_require(walk(a) == walk(b), "same contents");
 }
 
@@ -94,7 +94,7 @@ static roast_status fill(roast_series *series, uint32_t workers, int ticks) {
         ROAST_TRY(roast_series_worker(series, roast_str_of(name), &number, NULL));
         if (w % 2 == 0)
             ROAST_TRY(roast_series_set_host(series, number, roast_str_of("node1"), NULL));
-        ROAST_TRY(roast_series_event(series, number, ROAST_WORKER_JOINED, start, 4, NULL));
+        ROAST_TRY(roast_series_change(series, number, ROAST_WORKER_JOINED, start, 4, NULL));
     }
     for (int t = 0; t < ticks; t++) {
         roast_utc now = {start.ns + t * INT64_C(1000000000)};
@@ -111,7 +111,7 @@ static roast_status fill(roast_series *series, uint32_t workers, int ticks) {
     }
     roast_utc end = {start.ns + INT64_C(3600000000000)};
     for (uint32_t w = 0; w < workers; w += 3)
-        ROAST_TRY(roast_series_event(series, w, ROAST_WORKER_LEFT, end, 0, NULL));
+        ROAST_TRY(roast_series_change(series, w, ROAST_WORKER_LEFT, end, 0, NULL));
     return ROAST_OK;
 }
 

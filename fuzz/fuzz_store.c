@@ -1,11 +1,9 @@
 /* The loader of measurements. A whole file would be a large input of which almost nothing matters, so
  * an input is one of two things, told by its first byte:
  *
- *   0  changes to a measurement that is made at the start: page, place in it (two bytes each, low one
- *      first) and the new byte, as many as there are
- *   1  a piece of a worker series, as the table `series` holds them
- *
- * Each is tried as it is and with its checksums put right. */
+ *   0      changes to a measurement that is made at the start: page, place in it (two bytes each, low one
+ *          first) and the new byte, as many as there are
+ *   1 ...  the contents of one part, by its place in `names`: as they are, and with their checksum put right */
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
@@ -17,9 +15,9 @@
 #include "base/crc32c.h"
 #include "fuzz.h"
 #include "roast/store.h"
-#include "store/series_pack.h"
+#include "store/database/db.h"
 
-enum { PAGE = 4096, CHECKSUM = 4, CHANGE = 5, WORKERS = 3, TICKS = 20 };
+enum { PAGE = 4096, CHANGE = 5, WORKERS = 3, TICKS = 20 };
 
 static char folder[64], place[96], path[128];
 static uint8_t *whole; /* the bytes of run.sqlite */
@@ -72,17 +70,18 @@ static roast_status fill_chunks(roast_chunklog *log) {
     return roast_chunklog_add_file(log, &file, NULL);
 }
 
-static roast_status fill_series(roast_series *series, bool rows) {
+static roast_status fill_series(roast_series *series) {
     for (uint32_t w = 0; w < WORKERS; w++) {
         char name[32];
         uint32_t number;
         snprintf(name, sizeof name, "tcp://10.0.0.%u:1", w);
         ROAST_TRY(roast_series_worker(series, roast_str_of(name), &number, NULL));
-        ROAST_TRY(roast_series_event(series, number, ROAST_WORKER_JOINED, (roast_utc){1}, 4, NULL));
+        ROAST_TRY(
+            roast_series_change(series, number, ROAST_WORKER_JOINED, (roast_utc){1}, 4, NULL));
     }
     for (int t = 0; t < TICKS; t++) {
         ROAST_TRY(roast_series_tick(series, (roast_utc){t * INT64_C(1000000007)}, WORKERS, NULL));
-        for (uint32_t w = 0; rows && w < WORKERS; w++) {
+        for (uint32_t w = 0; w < WORKERS; w++) {
             double value[ROAST_COLUMNS];
             for (int c = 0; c < ROAST_COLUMNS; c++)
                 value[c] = (t + c) % 7 == 0 ? NAN : (w + 1) * 1000.25 * (t / 3) - 300 * c;
@@ -123,11 +122,16 @@ static roast_status fill_run(roast_run *run) {
                                    roast_str_of("thread-cpu"), roast_str_of("seconds"), 1.5};
     roast_chunklog *beside;
     ROAST_TRY(fill_chunks(roast_run_chunks(run)));
-    ROAST_TRY(fill_series(roast_run_series(run), true));
+    ROAST_TRY(fill_series(roast_run_series(run)));
     ROAST_TRY(fill_attempts(run));
     ROAST_TRY(roast_chunklog_new(&beside, NULL));
     roast_run_take_sections(run, beside);
     ROAST_TRY(fill_chunks(beside));
+    const roast_report report = {.have_entries = true, .entries = 5, .processtime = 1.5};
+    roast_run_set_report(run, &report);
+    roast_run_set_replayed(run, 3);
+    ROAST_TRY(roast_run_set_processor(run, roast_str_of("p"), NULL));
+    ROAST_TRY(roast_run_add_column(run, roast_str_of("Jet_pt-data"), NULL));
     roast_run_set_clock(run, 1, 2);
     ROAST_TRY(roast_run_set_meta(run, roast_str_of("host"), roast_str_of("node"), NULL));
     ROAST_TRY(roast_run_add_note(run, roast_str_of("note"), NULL));
@@ -186,35 +190,22 @@ static bool load(void) {
     return true;
 }
 
-static void seal(uint8_t *page, uint64_t number) {
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(number >> 8 * i);
-    uint32_t crc = roast_crc32c(roast_crc32c(0, bytes, 8), page, PAGE - CHECKSUM);
-    for (int i = 0; i < CHECKSUM; i++)
-        page[PAGE - CHECKSUM + i] = (uint8_t)(crc >> 8 * i);
-}
-
-typedef enum change_mode { AS_GIVEN, SEALED, UNDONE } change_mode;
-
 static void write_page(int fd, size_t number, const uint8_t *page) {
     fuzz_require(pwrite(fd, page, PAGE, (off_t)(number * PAGE)) == PAGE, "a page is written");
 }
 
 /* Writes the pages that the input names, with all its changes to them, or as they were. */
-static void change(const uint8_t *data, size_t size, change_mode mode) {
+static void change(const uint8_t *data, size_t size, bool undo) {
     int fd = open(path, O_WRONLY);
     fuzz_require(fd >= 0, "the measurement is there");
     for (size_t at = 0; at + CHANGE <= size; at += CHANGE) {
         size_t number = ((size_t)data[at] | (size_t)data[at + 1] << 8) % pages;
         uint8_t page[PAGE];
         memcpy(page, whole + number * PAGE, PAGE);
-        for (size_t other = 0; mode != UNDONE && other + CHANGE <= size; other += CHANGE)
+        for (size_t other = 0; !undo && other + CHANGE <= size; other += CHANGE)
             if (((size_t)data[other] | (size_t)data[other + 1] << 8) % pages == number)
                 page[((size_t)data[other + 2] | (size_t)data[other + 3] << 8) % PAGE] =
                     data[other + 4];
-        if (mode == SEALED)
-            seal(page, number + 1);
         write_page(fd, number, page);
     }
     close(fd);
@@ -224,45 +215,61 @@ static bool try_changes(const uint8_t *data, size_t size) {
     enum { MOST = 100 * CHANGE };
     if (size > MOST)
         size = MOST;
-    change(data, size, AS_GIVEN);
+    change(data, size, false);
     bool good = load();
-    change(data, size, SEALED);
-    load();
-    change(data, size, UNDONE);
+    change(data, size, true);
     return good;
 }
 
-/* ---- pieces of a series ---- */
+/* ---- contents of a part ---- */
 
-static bool unpack(const uint8_t *data, size_t size) {
-    roast_series *series;
-    roast_pack pack = {0};
-    uint64_t samples;
-    roast_status status;
-    if (roast_series_new(&series, NULL) != ROAST_OK)
-        return false;
-    const char *fault = "no memory";
-    if (fill_series(series, false) == ROAST_OK)
-        fault = roast_unpack_piece(&pack, data, size, series, 0, TICKS, &samples, &status);
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        roast_series_cursor cursor;
-        roast_sample sample;
-        roast_series_cursor_init(&cursor, series, w);
-        while (roast_series_cursor_next(&cursor, &sample))
-            continue;
+/* The packed forms have targets of their own. */
+static const char *const names[] = {"clock", "report", "processor", "replayed",     "columns",
+                                    "meta",  "notes",  "spans",     "blob:metrics", "files"};
+enum { NAMES = sizeof names / sizeof *names };
+
+/* A file with this part alone. */
+static void write_part(const char *name, const uint8_t *data, size_t size) {
+    sqlite3 *db;
+    unlink(path);
+    fuzz_require(
+        roast_db_create(&db, path, NULL) == ROAST_OK &&
+            roast_part_put(db, name, (roast_str){(const char *)data, size}, false, NULL) ==
+                ROAST_OK &&
+            roast_part_put(db, ROAST_PART_END, (roast_str){NULL, 0}, false, NULL) == ROAST_OK &&
+            roast_db_exec(db, "COMMIT", NULL) == ROAST_OK && roast_db_close(db, NULL) == ROAST_OK,
+        "a file with one part is made");
+}
+
+static void write_whole(void) {
+    FILE *file = fopen(path, "wb");
+    fuzz_require(file != NULL && fwrite(whole, PAGE, pages, file) == pages && fclose(file) == 0,
+                 "the measurement is written again");
+}
+
+static bool try_part(const uint8_t *data, size_t size) {
+    uint8_t *sealed = malloc(size + 1);
+    fuzz_require(sealed != NULL, "there is memory");
+    memcpy(sealed, data + 1, size - 1);
+    write_part(names[data[0] - 1], sealed, size - 1);
+    bool good = load();
+    if (size > 5) {
+        uint32_t crc = roast_crc32c(0, sealed, size - 5);
+        for (int i = 0; i < 4; i++)
+            sealed[size - 5 + (size_t)i] = (uint8_t)(crc >> 8 * i);
+        write_part(names[data[0] - 1], sealed, size - 1);
+        load();
     }
-    roast_pack_reset(&pack);
-    roast_series_free(series);
-    return fault == NULL;
+    write_whole();
+    free(sealed);
+    return good;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (whole == NULL)
         make_measurement();
-    if (size > 0 && data[0] == 1)
-        return fuzz_run(data + 1, size - 1, unpack);
-    if (size > 0 && data[0] == 0 && try_changes(data + 1, size - 1))
-        fuzz_accepted++;
+    if (size > 0 && data[0] <= NAMES)
+        fuzz_accepted += data[0] == 0 ? try_changes(data + 1, size - 1) : try_part(data, size);
     return 0;
 }
 
@@ -275,40 +282,35 @@ static bool save_changes(const char *to, const char *name, const uint8_t (*chang
     return fuzz_save(to, name, bytes, 1 + count * CHANGE);
 }
 
-static bool save_piece(const char *to, const char *name) {
-    roast_series *series = NULL;
-    roast_pack_source sources[WORKERS] = {{.waiting = false}};
-    roast_pack pack = {0};
-    roast_buffer out = {0};
-    uint64_t samples;
-    uint8_t kind = 1;
-    bool made = roast_series_new(&series, NULL) == ROAST_OK &&
-                fill_series(series, true) == ROAST_OK &&
-                roast_buffer_append(&out, &kind, 1) == ROAST_OK;
-    for (uint32_t w = 0; made && w < WORKERS; w++)
-        roast_series_cursor_init(&sources[w].cursor, series, w);
-    roast_buffer piece = {0};
-    made = made &&
-           roast_pack_piece(&pack, series, sources, NULL, WORKERS, 0, TICKS, &piece, &samples) ==
-               ROAST_OK &&
-           roast_buffer_append(&out, piece.data, piece.len) == ROAST_OK &&
-           fuzz_save(to, name, out.data, out.len);
-    roast_buffer_reset(&piece);
-    roast_buffer_reset(&out);
-    roast_pack_reset(&pack);
-    roast_series_free(series);
+/* The parts of the measurement, a seed each. */
+static bool save_parts(const char *to, sqlite3 *db) {
+    roast_part_walk walk = {.statement = NULL};
+    bool there = true, made = roast_part_walk_begin(&walk, db, false, NULL) == ROAST_OK;
+    while (made && there) {
+        uint8_t bytes[65536], kind = 0;
+        char name[64];
+        made = roast_part_walk_next(&walk, &there, NULL) == ROAST_OK;
+        while (made && there && kind < NAMES &&
+               !roast_str_equal(walk.name, roast_str_of(names[kind])))
+            kind++;
+        if (!made || !there || kind == NAMES || walk.bytes.len >= sizeof bytes)
+            continue;
+        bytes[0] = (uint8_t)(kind + 1);
+        memcpy(bytes + 1, walk.bytes.data, walk.bytes.len);
+        snprintf(name, sizeof name, "v2-%s", names[kind]);
+        made = fuzz_save(to, name, bytes, 1 + walk.bytes.len);
+    }
+    roast_part_walk_end(&walk);
     return made;
 }
 
 bool fuzz_make_corpus(const char *to) {
     /* The kind of the first page, a length of many gigabytes, a cell beyond its page. */
     static const uint8_t bad[][CHANGE] = {
-        {0, 0, 100, 0, 2}, {5, 0, 40, 0, 0xff}, {9, 0, 8, 0, 0xff}};
-    static const uint8_t lengths[][CHANGE] = {{16, 0, 0x80, 0x0f, 0xff},
-                                              {16, 0, 0x81, 0x0f, 0xff},
-                                              {16, 0, 0x82, 0x0f, 0xff},
-                                              {16, 0, 0x83, 0x0f, 0xff},
-                                              {16, 0, 0x84, 0x0f, 0x7f}};
-    return save_changes(to, "v1-unchanged", bad, 0) && save_changes(to, "bad-cells", bad, 3) &&
-           save_changes(to, "bad-length", lengths, 5) && save_piece(to, "v1-piece");
+        {0, 0, 100, 0, 2}, {1, 0, 40, 0, 0xff}, {1, 0, 8, 0, 0xff}};
+    sqlite3 *db;
+    make_measurement();
+    bool made = roast_db_open(&db, path, true, NULL) == ROAST_OK && save_parts(to, db);
+    return roast_db_close(db, NULL) == ROAST_OK && made &&
+           save_changes(to, "v2-unchanged", bad, 0) && save_changes(to, "bad-cells", bad, 3);
 }

@@ -12,10 +12,11 @@ class Counts:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    busy: int = 0  # of the skipped ones: those that need an idle machine, and this one was busy
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.passed + other.passed, self.failed + other.failed,
-                      self.skipped + other.skipped)
+                      self.skipped + other.skipped, self.busy + other.busy)
 
     @property
     def total(self) -> int:
@@ -23,12 +24,15 @@ class Counts:
 
     def __str__(self) -> str:
         text = f"{self.passed} passed, {self.failed} failed"
-        return f"{text}, {self.skipped} skipped" if self.skipped else text
+        if self.skipped:
+            text += f", {self.skipped} skipped"
+        return f"{text} ({self.busy} of them as this machine was busy)" if self.busy else text
 
 
 PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 RESULT = re.compile(r"^(not )?ok \d+(.*)$", re.MULTILINE)
 SKIPPED = re.compile(r"#\s*skip", re.IGNORECASE)
+BUSY = re.compile(r"\bbusy\b")  # in the reason of a test that was skipped
 
 
 def count_tap(text: str, exit_code: int) -> Counts:
@@ -45,6 +49,7 @@ def count_tap(text: str, exit_code: int) -> Counts:
     for result in results:
         if SKIPPED.search(result[2]):
             counts.skipped += 1
+            counts.busy += BUSY.search(result[2]) is not None
         elif result[1]:
             counts.failed += 1
         else:
@@ -57,8 +62,9 @@ def count_tap(text: str, exit_code: int) -> Counts:
 
 def count_junit(text: str) -> Counts:
     """Of a JUnit file as pytest writes it."""
-    counts = Counts()
-    for suite in ElementTree.fromstring(text).iter("testsuite"):
+    tree = ElementTree.fromstring(text)
+    counts = Counts(busy=sum(BUSY.search(skip.get("message", "")) is not None for skip in tree.iter("skipped")))
+    for suite in tree.iter("testsuite"):
         number = {key: int(suite.get(key, 0)) for key in ("tests", "failures", "errors", "skipped")}
         failed = number["failures"] + number["errors"]
         counts += Counts(max(0, number["tests"] - failed - number["skipped"]), failed,

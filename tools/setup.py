@@ -24,7 +24,8 @@ STAMP = VENV / "requirements.sha256"
 REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
 OLDEST_PYTHON = (3, 11)
 # The library, and the Debian package with its headers.
-LIBRARIES = {"sqlite3": "libsqlite3-dev", "jansson": "libjansson-dev", "cmocka": "libcmocka-dev"}
+LIBRARIES = {"sqlite3": "libsqlite3-dev", "jansson": "libjansson-dev", "libzstd": "libzstd-dev",
+             "cmocka": "libcmocka-dev"}
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

@@ -109,7 +109,7 @@ def _as_collected(data: dict[str, Any]) -> Any:
 
     series = WorkerSeries.from_tracking_data(data)
     for name in series.workers:
-        series.join(name, START, threads=CONSTANT["worker_cores"], host=name.split(":")[1].strip("/"))
+        series.join(name, START, cores=CONSTANT["worker_cores"], host=name.split(":")[1].strip("/"))
     return series
 
 

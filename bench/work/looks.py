@@ -11,7 +11,8 @@ from typing import Any
 
 from roastcoffea import MetricsCollector
 from roastcoffea._core import ChunkLog
-from roastcoffea.backends.local import LocalMetricsBackend
+from roastcoffea.backends.local import LocalSource
+from roastcoffea.backends.source import Ran
 
 BRANCHES = 200
 TIMES = 500
@@ -92,20 +93,18 @@ def record_late(n: int) -> dict[str, float]:
 
 def local_news(n: int) -> dict[str, float]:
     """The news of a run on this machine after so many looks at its processes; one is new each time."""
-    backend = LocalMetricsBackend()
-    backend.open_channel()
-    backend.start_tracking(3600)
-    sampler = backend._sampler
+    source = LocalSource()
+    source.begin(3600)
+    sampler = source._sampler
     assert sampler is not None
     for _ in range(n):
         sampler.tree.sample()
-    backend.news()
+    source.news()
     rounds = []
     for _ in range(TIMES):
         sampler.tree.sample()
         start = perf_counter()
-        backend.news()
+        source.news()
         rounds.append(perf_counter() - start)
-    backend.stop_tracking()
-    backend.close_channel()
+    source.end(Ran())
     return {"seconds": sorted(rounds)[TIMES // 4]}

@@ -151,10 +151,6 @@ def arguments(world: World, entry: str) -> tuple[list[Any], dict[str, Any]]:
                 kwargs[parameter.name] = value
             else:
                 args.append(value)
-    if entry.startswith("TaskWatch.") and entry.endswith(("transition", "raised")):
-        kwargs.update({name: world.poison(value) for name, value in valid.make_message(world).items()})
-        if entry.endswith("raised"):
-            args.clear()
     if entry == "ChunkLog.sort":
         kwargs["key"] = lambda chunk: world.intrude("key") or 1  # type: ignore[func-returns-value]
     if world.rate > 0 and world.chance(0.03):
@@ -216,8 +212,8 @@ class Case:
 
     def use_settings(self) -> None:
         self.world.call(self.world.pick((
-            _core.flush_outbox, lambda: _core.flush_outbox("memory:a"), _core.faults, _core.sampler_stats,
-            lambda: _core.configure(sampler_interval=0.001), lambda: _core.configure(readings=[]))))
+            channel.flush, lambda: channel.flush("memory:a"), _core.faults, _core.sampler_stats,
+            lambda: _core.configure(sampler_interval=0.001))))
 
     def open_sections(self) -> None:
         if self.processor is not None:
@@ -381,9 +377,9 @@ class Case:
         _core._fail_allocations(None)
         for topic in ("memory:a", "memory:b", "nowhere", "file:.", *[None] * 20):
             with suppress(Exception):
-                _core.flush_outbox(topic)
+                channel.flush(topic)
         channel._kept.clear()
-        _core.configure(readings=["rss", "peak_rss", "usage", "runqueue", "io_wait", "io"], sampler_interval=0.05)
+        _core.configure(sampler_interval=0.05)
         self.measure_a_chunk()
         for path in Path().iterdir():
             if path.is_dir():

@@ -28,14 +28,15 @@ class Events(list[Any]):
 
 
 def root_branch(name: str, inside: tuple[Any, ...] = ()) -> Node:
-    return Node(_members={"fZipBytes": 10, "fTotBytes": 30, "fEntries": 9, "fBranches": Node(_data=list(inside)),
-                          "fBasketBytes": array("i", [4, 6]), "fBasketEntry": array("q", [0, 5, 9])},
-                _bases=[Node(_members={"fName": name})], _num_normal_baskets=2)
+    members = {"fName": name, "fZipBytes": 10, "fTotBytes": 30, "fEntries": 9, "fBranches": list(inside),
+               "fBasketBytes": array("i", [4, 6]), "fBasketEntry": array("q", [0, 5, 9])}
+    return Node(member=members.__getitem__, name=name, _num_normal_baskets=2)
 
 
 def root_tree(_: World) -> Node:
     branches = [root_branch("pt"), root_branch("jets", (root_branch("eta"), root_branch("phi")))]
-    tree = Node(_members={"fZipBytes": 100, "fTotBytes": 300, "fEntries": 9, "fBranches": Node(_data=branches)})
+    members = {"fZipBytes": 100, "fTotBytes": 300, "fEntries": 9, "fBranches": branches}
+    tree = Node(member=members.__getitem__)
     tree._lookup = {"pt": branches[0], "jets": branches[1]}  # type: ignore[attr-defined]
     return tree
 
@@ -161,18 +162,6 @@ def make_worker(world: World) -> Any:
     return made
 
 
-def make_task(world: World) -> Node:
-    return Node(processing_on=Node(address=world.pick(WORKERS)), prefix=Node(name="Proc"))
-
-
-def make_message(world: World) -> dict[str, Any]:
-    message = {"stimulus_id": world.pick(("task-finished-1", "task-erred-2", "gone-1")), "worker": world.pick(WORKERS),
-               "thread": 7, "nbytes": 1000, "exception_text": "ValueError('x')", "key": world.pick(KEYS),
-               "startstops": ({"action": "transfer", "start": 1.0, "stop": 2.0},
-                              {"action": "compute", "start": 2.0, "stop": 3.0})}
-    return {name: value for name, value in message.items() if world.rate == 0 or world.chance(0.8)}
-
-
 # ---- objects of the engine ----
 
 
@@ -200,29 +189,21 @@ def make_log(world: World) -> Any:
     return _core.ChunkLog([make_chunk(world) for _ in range(3)])
 
 
-def make_series(world: World) -> Any:
+def make_series(world: World, first: int = 0) -> Any:
     series = _core.WorkerSeries()
-    for tick in range(world.random.randrange(2, 5)):
+    for tick in range(first, first + world.random.randrange(2, 5)):
         series.tick_values(T0 + timedelta(seconds=tick), {
             worker: {name: 100 * (tick + k) for k, name in enumerate(SERIES)} for worker in WORKERS[: 1 + tick % 3]})
     series.join("tcp://new", T0 + timedelta(seconds=9), 4, "node")
     return series
 
 
-def make_watch(world: World) -> Any:
-    watch = _core.TaskWatch({key: make_task(world) for key in KEYS})
-    watch.expect(KEYS[:2])
+def make_attempts(_: World) -> Any:
+    attempts = _core.Attempts()
     for key in KEYS:
-        watch.transition(key, "waiting", "processing", stimulus_id="s")
-    watch.left(WORKERS[0], False, 1, KEYS[2:], "gone-1")
-    return watch
-
-
-def make_attempts(world: World) -> Any:
-    watch = make_watch(world)
-    for key in KEYS:
-        watch.transition(key, "processing", "memory", **make_message(world))
-    return watch.finish()
+        attempts.add(key, name="Proc", worker=WORKERS[0], start=2.0, stop=3.0, transfer_seconds=1.0, nbytes=1000)
+    attempts.worker_left(WORKERS[0], 4.0, False, 1, KEYS[2:])
+    return attempts
 
 
 def make_report(_: World) -> dict[str, Any]:
@@ -277,14 +258,8 @@ def make_section(kind: str) -> Maker:
     return make
 
 
-class Tracker(_core.BaseInstrumentationContext):
-    """A tracker of the user's."""
-
-
 RECEIVERS: dict[str, Maker] = {
     "Attempts": make_attempts,
-    "BaseInstrumentationContext": lambda world: world.pick((_core.BaseInstrumentationContext, Tracker))(
-        make_processor(world), "name"),
     "ChunkLog": make_log,
     "ChunkRecord": lambda world: make_log(world)[0],
     "Column": make_column,
@@ -294,7 +269,6 @@ RECEIVERS: dict[str, Maker] = {
     "Run": make_run,
     "Summary": lambda world: _core.Summary(make_run(world)),
     "Table": make_table,
-    "TaskWatch": make_watch,
     "WorkerSeries": make_series,
     "track_bytes": make_section("track_bytes"),
     "track_memory": make_section("track_memory"),
@@ -354,6 +328,8 @@ def one_of(*choices: Any) -> Maker:
 # out of the case that must succeed.
 VALUES: dict[str, Maker] = {
     # by entry and parameter
+    "Attempts.add.outcome": one_of("done", "raised"),
+    "WorkerSeries.sample.when": lambda world: T0 + timedelta(seconds=60),
     "Attempts.from_bytes.data": lambda world: make_attempts(world).to_bytes(),
     "ChunkLog.from_bytes.data": lambda world: make_log(world).to_bytes(),
     "WorkerSeries.from_bytes.data": lambda world: make_series(world).to_bytes(),
@@ -376,30 +352,33 @@ VALUES: dict[str, Maker] = {
     "Table.categories.name": lambda world: {"chunks": "dataset", "sections": "name", "samples": "worker", "reads": "branch"}[
         repr(world.things[0]).split()[1].rstrip(":")],
     "Table.column.name": lambda world: world.pick(world.things[0].columns),
-    "TaskWatch.transition.start": one_of("processing", "waiting", "queued", "memory", "released"),
-    "TaskWatch.transition.finish": one_of("memory", "processing", "erred", "released", "queued", "forgotten"),
-    "WorkerSeries.extend.from_tick": one_of(0, 1),
-    "WorkerSeries.extend.from_event": one_of(0, 1),
-    "WorkerSeries.tick.when": one_of(None),
+    "sample_workers.when": one_of(None),
+    "sample_workers.series": make_series,
+    "WorkerSeries.extend.more": lambda world: make_series(world, 100),
+    "Progress.add_series.more": make_series,
+    "pack_lanes.owners": lambda _: array("i", [i % 3 for i in range(ROWS)]),
+    "pack_lanes.starts": lambda _: array("q", range(ROWS)),
+    "pack_lanes.ends": lambda _: array("q", range(2, ROWS + 2)),
+    "WorkerSeries.sample.when": one_of(T0 + timedelta(seconds=60)),
+    "WorkerSeries.join.cores": one_of(4, None),
+    "WorkerSeries.join.memory_limit": one_of(8e9, None),
+    "Attempts.add.kind": one_of("processing", "reduction", "other", "foreign"),
+    "Attempts.add.outcome": one_of("done", "raised", "lost", "recomputed"),
+    "Attempts.add.exception": one_of("ValueError: no", None),
+    "Attempts.add.start": one_of(1.0, None),
+    "Attempts.add.stop": one_of(2.0, None),
+    "Attempts.worker_left.lost": lambda world: list(KEYS),
     "WorkerSeries.tick_values.when": one_of(None),
-    "WorkerSeries.tick.workers": lambda world: world.pick((list, lambda some: dict(enumerate(some)))[: 2])(
+    "sample_workers.workers": lambda world: world.pick((list, lambda some: dict(enumerate(some)))[: 2])(
         [make_worker(world) for _ in range(3)]),
     "WorkerSeries.tick_values.workers": lambda world: {
         worker: {name: 5 * k for k, name in enumerate(SERIES)} for worker in WORKERS},
     "_fail_allocations.after": one_of(None, 0, 3),
-    "configure.readings": one_of(None, ["rss"], ["usage", "io"], ("peak_rss", "runqueue", "io_wait", "rss")),
     "configure.sampler_interval": one_of(None, 0.0, 0.001, 0.5),
     "efficiency_metrics.worker": make_metrics,
     "load_legacy.path": make_legacy,
     "load_measurement.path": make_saved,
     "measurement_kind.path": make_saved,
-    "plot_histogram.bins": one_of(1, 10),
-    "plot_ranges.groups": one_of(1, 4),
-    "plot_ranges.order": numbers("q", list(reversed(range(ROWS)))),
-    "report_top.order": one_of(0),
-    "report_top.ratios": one_of((), [(0, 0)]),
-    "report_top.sums": lambda world: [REALS(world), ENDS(world)],
-    "report_top.maxima": lambda world: [REALS(world)],
     "shift_clocks.chunks": make_log,
     "shift_clocks.offsets": lambda _: {"tcp://10.0.0.0:4000": 0.5, "nobody": -1.0},
     "split_replayed.topics": one_of([], ["memory:a"], ("x", "y")),
@@ -419,13 +398,12 @@ VALUES: dict[str, Maker] = {
     "log": make_log, "lost": lambda _: list(KEYS), "measure": one_of("memory", "cpu", "occupancy"), "memo": lambda _: {},
     "meta": lambda _: {"executor": "x", "ü": "y"}, "more": lambda _: [("a", "b", "c", 0, 1), (None,) * 5],
     "n_owners": one_of(3), "name": one_of("name", "ü"), "notes": lambda _: ["one", "two"], "now": one_of(3.0, 4.0),
-    "owner": one_of(None, Node), "owners": CODES, "path": make_place, "pid": one_of(0), "piece": make_series,
+    "owner": one_of(None, Node), "owners": CODES, "path": make_place, "pid": one_of(0),
     "points": one_of(2, 50), "prefix": one_of("Proc"), "proc_root": one_of(None), "processor": make_processor,
     "processor_name": one_of(None, "Proc"), "report": maybe(make_report), "requested_schema": one_of(None),
     "run": make_run, "section_metrics": lambda _: [{"section_name": "by hand", "duration": 2.0}], "series": make_tracking,
     "skip": maybe(numbers("b", [0, 1] * (ROWS // 2))), "span_metrics": make_spans, "spans": make_spans, "starts": REALS,
     "stimulus_id": one_of("gone-1"), "t": one_of(2e9), "t_end": one_of(110.0, None), "t_start": one_of(100.0, None),
-    "tasks": lambda world: {key: make_task(world) for key in KEYS},
     "text": one_of("WorkItem(dataset='a', filename='b', treename='c', entrystart=0, entrystop=1)", "x"),
     "topic": one_of(None, "memory:a"), "tracking_data": make_tracking, "unit": one_of("s", "bytes", "", "B/s"),
     "values": REALS, "when": make_when, "worker": one_of(*WORKERS), "workflow": make_metrics, "x": REALS, "y": ENDS,

@@ -22,7 +22,7 @@
 #define ROAST_MUST_USE
 #endif
 
-/* One row a code: name, what it means to a person. */
+/* One row per code: name, words. */
 #define ROAST_STATUS_LIST(X)                                                                       \
     X(OK, "no error")                                                                              \
     X(ENOMEM, "out of memory")                                                                     \
@@ -42,7 +42,7 @@ typedef enum roast_status {
         ROAST_STATUS_COUNT
 } roast_status;
 
-/* "ENOMEM"; "unknown" for a number that is no status. */
+/* "ENOMEM"; "unknown" for any other number. */
 const char *roast_status_name(roast_status status);
 /* "out of memory". */
 const char *roast_status_text(roast_status status);
@@ -81,6 +81,10 @@ typedef struct roast_str {
 roast_str roast_str_of(const char *text);
 bool roast_str_equal(roast_str a, roast_str b);
 
+/* Sums and differences that stay at the end of the type instead of wrapping. */
+int64_t roast_add_capped(int64_t a, int64_t b);
+int64_t roast_sub_capped(int64_t a, int64_t b);
+
 /* Memory: all of libroast allocates through this one hook. size 0 frees; ptr NULL allocates; the
  * result is NULL on failure. Set it before any other call; NULL puts the C library's back. */
 typedef void *(*roast_alloc_hook)(void *context, void *ptr, size_t size);
@@ -90,12 +94,11 @@ void *roast_alloc_zero(size_t size) ROAST_MUST_USE;
 void *roast_realloc(void *ptr, size_t size) ROAST_MUST_USE;
 void roast_free(void *ptr);
 
-/* Clocks. Durations come from the monotonic one, points in time from UTC; the types keep them
- * apart.
+/* Clocks. Durations come from the monotonic clock, moments from UTC; the types prevent confusion.
  *
- * roast_utc_now is the clock of this process: what the system's clock said once, plus the time that has
- * passed since. A system's clock that somebody sets would tear the moments of a run apart. A child that
- * was forked goes on with the clock of its parent. */
+ * roast_utc_now is the clock of this process: one reading of the system's clock, plus the monotonic time since
+ * then. Setting the system's clock during a run therefore does not disturb its moments. A forked child inherits
+ * the clock of its parent. */
 typedef struct roast_mono {
     int64_t ns;
 } roast_mono;
@@ -104,12 +107,12 @@ typedef struct roast_utc {
 } roast_utc;
 roast_mono roast_mono_now(void);
 roast_utc roast_utc_now(void);
-/* Takes over what the system's clock says now; to be called while no run is measured. */
+/* Reads the system's clock anew; to be called while no run is measured. */
 void roast_utc_sync(void);
-/* What the system's clock says, for a comparison with what somebody else has read from it. */
+/* The system's clock, for a comparison with readings of other programs. */
 roast_utc roast_system_now(void);
-/* A moment that was read from the system's clock, on the clock of this process. The same one unless the
- * system's clock was set since roast_utc_sync, or the first roast_utc_now. */
+/* Converts a moment of the system's clock to the clock of this process. The moment changes only if the system's
+ * clock was set since roast_utc_sync, or since the first roast_utc_now. */
 roast_utc roast_utc_of_system(roast_utc moment);
 /* CPU time of the calling thread so far, in nanoseconds; -1: not known. */
 int64_t roast_thread_cpu_now(void);

@@ -1,11 +1,10 @@
-/* The chunk log: one record for each chunk that was processed, and what hangs on it.
+/* The chunk log: one record for each chunk that was processed.
  *
- * A log stays packed, in memory as on the wire (docs/format/chunk-log.md): files, branch sets and
- * section layouts are kept once a log, a chunk is one row of numbers in few bits. Merging two logs translates
- * the few references at the front of a row and copies the rest.
+ * A log stays packed, in memory as on the wire (docs/format/chunk-log.md). Texts, files, sets of branches and layouts
+ * of sections are kept once per log. A chunk is one row: references to them, then numbers in as few bytes as
+ * possible. Merging two logs translates the references at the front of each row and copies the rest.
  *
- * A record has an identity (process token, sequence number): one that arrives twice can be counted
- * once.
+ * A record has an identity (process token, sequence number), so that a record that arrives twice counts once.
  */
 #ifndef ROAST_CHUNKLOG_H
 #define ROAST_CHUNKLOG_H
@@ -15,65 +14,52 @@
 
 typedef struct roast_chunklog roast_chunklog;
 
-/* Limits on what comes from outside: beyond them append answers ROAST_ELIMIT (a text is cut), and a
- * packed log counts as damaged. */
-#define ROAST_MAX_TEXT     65535u     /* bytes of one name or message */
-#define ROAST_MAX_SECTIONS 65535u     /* sections of one chunk */
-#define ROAST_MAX_BRANCHES 1000000u   /* branches of one file or one chunk */
-#define ROAST_MAX_CUSTOMS  4096u      /* custom values of one chunk */
-#define ROAST_MAX_VALUE    (1u << 20) /* bytes of one custom value: a longer one is never cut */
-#define ROAST_MAX_VALUES   (16u << 20) /* bytes of those of one chunk that who makes a record keeps */
+/* Limits for input: beyond them append returns ROAST_ELIMIT (a text is cut), and a packed log counts as damaged. */
+#define ROAST_MAX_TEXT     65535u      /* bytes of one name or message */
+#define ROAST_MAX_SECTIONS 65535u      /* sections of one chunk */
+#define ROAST_MAX_BRANCHES 1000000u    /* branches of one file or one chunk */
+#define ROAST_MAX_CUSTOMS  4096u       /* custom values of one chunk */
+#define ROAST_MAX_VALUE    (1u << 20)  /* bytes of one custom value: a longer one is never cut */
+#define ROAST_MAX_VALUES   (16u << 20) /* bytes of all custom values of one chunk */
 
-/* The numbers of a chunk. One row each: name, how it is packed, the field it is close to (or
- * itself).
- *
- *   U  as it is
- *   E  as the difference to the beginning of 2020
- *   T  in microseconds, and what is left: the kernel often counts in them
- *   P  in pages of 4096 bytes, and what is left
- *   M  in multiples of num_events, and what is left: chunks of a file are of one size
- *   S  as the difference to the sum of the other field and num_events
- *   D  as the difference to the pid
- *   Q  as the difference to the other field in pages of 4096 bytes, and what is left
- *
- * Nothing is rounded. The order is the wire order: append only. */
+/* The numbers of a chunk. The order is the wire order: append only. */
 #define ROAST_CHUNK_FIELDS(X)                                                                      \
-    X(start_us, E, start_us)       /* UTC, microseconds since 1970 */                              \
-    X(duration_ns, U, duration_ns) /* process() entry to return, monotonic clock */                \
-    X(num_events, U, num_events)                                                                   \
-    X(entry_start, M, entry_start)                                                                 \
-    X(entry_stop, S, entry_start)                                                                  \
-    X(rss_before, P, rss_before) /* bytes */                                                       \
-    X(rss_after, Q, rss_before)                                                                    \
-    X(rss_peak, Q, rss_after)                                                                      \
-    X(cpu_user_ns, T, cpu_user_ns) /* of the thread */                                             \
-    X(cpu_system_ns, T, cpu_system_ns)                                                             \
-    X(runqueue_wait_ns, T, runqueue_wait_ns)                                                       \
-    X(io_wait_ns, T, io_wait_ns)                                                                   \
-    X(minor_faults, U, minor_faults)                                                               \
-    X(major_faults, U, major_faults)                                                               \
-    X(voluntary_switches, U, voluntary_switches)                                                   \
-    X(involuntary_switches, U, involuntary_switches)                                               \
-    X(before_process_ns, T, before_process_ns) /* task start to process() entry */                 \
-    X(bytes_read, U, bytes_read)               /* requested from the file, opening included */     \
-    X(read_requests, U, read_requests)                                                             \
-    X(metadata_bytes, U, metadata_bytes) /* of bytes_read, before process() was entered */         \
-    X(accessed_bytes, U, accessed_bytes) /* compressed size of the branches accessed */            \
-    X(accessed_uncompressed_bytes, U, accessed_uncompressed_bytes)                                 \
-    X(os_read_bytes, U, os_read_bytes) /* read system calls of the thread */                       \
-    X(os_read_calls, U, os_read_calls)                                                             \
-    X(os_write_bytes, U, os_write_bytes)                                                           \
-    X(os_write_calls, U, os_write_calls)                                                           \
-    X(storage_read_bytes, P, storage_read_bytes) /* of these, what came from a disk */             \
-    X(storage_write_bytes, P, storage_write_bytes)                                                 \
-    X(thread, D, thread)                     /* the kernel's id of the thread */                   \
-    X(dropped_sections, U, dropped_sections) /* not kept: there were too many */                   \
-    X(faults, U, faults)             /* measurements of ours that failed since the last chunk */   \
-    X(measuring_ns, T, measuring_ns) /* our own part of the thread's time, in microseconds */      \
-    X(read_cpu_ns, T, read_cpu_ns)   /* of the thread's CPU time in process(), in reads; same */
+    X(start_us)    /* UTC, microseconds since 1970 */                                              \
+    X(duration_ns) /* process() entry to return, monotonic clock */                                \
+    X(num_events)                                                                                  \
+    X(entry_start)                                                                                 \
+    X(entry_stop)                                                                                  \
+    X(rss_before) /* bytes */                                                                      \
+    X(rss_after)                                                                                   \
+    X(rss_peak)                                                                                    \
+    X(cpu_user_ns) /* of the thread */                                                             \
+    X(cpu_system_ns)                                                                               \
+    X(runqueue_wait_ns)                                                                            \
+    X(io_wait_ns)                                                                                  \
+    X(minor_faults)                                                                                \
+    X(major_faults)                                                                                \
+    X(voluntary_switches)                                                                          \
+    X(involuntary_switches)                                                                        \
+    X(before_process_ns) /* task start to process() entry */                                       \
+    X(bytes_read)        /* requested from the file, opening included */                           \
+    X(read_requests)                                                                               \
+    X(metadata_bytes) /* of bytes_read, before process() was entered */                            \
+    X(accessed_bytes) /* compressed size of the branches accessed */                               \
+    X(accessed_uncompressed_bytes)                                                                 \
+    X(os_read_bytes) /* read system calls of the thread */                                         \
+    X(os_read_calls)                                                                               \
+    X(os_write_bytes)                                                                              \
+    X(os_write_calls)                                                                              \
+    X(storage_read_bytes) /* of these, what came from a disk */                                    \
+    X(storage_write_bytes)                                                                         \
+    X(thread)           /* the kernel's id of the thread */                                        \
+    X(dropped_sections) /* sections not kept: too many */                                          \
+    X(faults)           /* our own failed measurements since the last chunk */                     \
+    X(measuring_ns)     /* time of the thread that measuring took, in microseconds */              \
+    X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */
 
 enum {
-#define X(name, packing, near) ROAST_CHUNK_INDEX_##name,
+#define X(name) ROAST_CHUNK_INDEX_##name,
     ROAST_CHUNK_FIELDS(X)
 #undef X
         ROAST_CHUNK_FIELD_COUNT
@@ -91,13 +77,13 @@ typedef struct roast_section {
     roast_str name;
     roast_section_kind kind;
     int32_t parent;   /* index of the enclosing section, less than its own; -1: none */
-    uint64_t count;   /* uses folded into this entry, at least 1 */
+    uint64_t count;   /* uses combined in this entry, at least 1 */
     int64_t start_ns; /* of the first use, since process() was entered */
     int64_t value;
     int64_t before;
 } roast_section;
 
-/* What was read of one branch inside process(). -1: not known. */
+/* The reads of one branch inside process(). -1: not known. */
 typedef struct roast_read {
     roast_str branch;
     int64_t time_ns;
@@ -116,11 +102,11 @@ typedef enum roast_custom_scope { /* where the user stored it */
 
 typedef enum roast_custom_kind {
     ROAST_CUSTOM_NULL,
-    ROAST_CUSTOM_BOOL, /* integer 0 or 1 */
-    ROAST_CUSTOM_INT,  /* integer */
-    ROAST_CUSTOM_REAL, /* real */
-    ROAST_CUSTOM_TEXT, /* text */
-    ROAST_CUSTOM_JSON, /* text: any other value as JSON, with tags for types that JSON has not */
+    ROAST_CUSTOM_BOOL,     /* integer 0 or 1 */
+    ROAST_CUSTOM_INT,      /* integer */
+    ROAST_CUSTOM_REAL,     /* real */
+    ROAST_CUSTOM_TEXT,     /* text */
+    ROAST_CUSTOM_JSON,     /* text: any other value as JSON, with tags for types unknown to JSON */
     ROAST_CUSTOM_LEFT_OUT, /* no value: it could not be kept; text: why */
     ROAST_CUSTOM_KINDS
 } roast_custom_kind;
@@ -134,16 +120,22 @@ typedef struct roast_custom {
     roast_str text;
 } roast_custom;
 
-/* A chunk as it goes in and comes out. Every string is borrowed; data NULL means not known. */
+/* Bytes that are being read. */
+typedef struct roast_bytes {
+    const uint8_t *at, *end;
+    bool bad; /* a value was malformed */
+} roast_bytes;
+
+/* A chunk, for append and for reading. Every string is borrowed; data NULL means not known. */
 typedef struct roast_chunk {
     uint64_t have; /* ROAST_CHUNK_HAS(name) of each number that is there */
-#define X(name, packing, near) int64_t name;
+#define X(name) int64_t name;
     ROAST_CHUNK_FIELDS(X)
 #undef X
     uint64_t token; /* identity: the process ... */
-    uint64_t seq;   /* ... and its how-manieth chunk */
-    uint64_t run;   /* roast_run_token of the run that it was made for; 0: not known. A measurement
-                     * does not keep it, as it is of one run */
+    uint64_t seq;   /* ... and the number of the chunk in it */
+    uint64_t run;   /* roast_run_token of the run that the record was made for; 0: not known. A
+                     * measurement does not keep it, as it is of one run */
     int64_t pid;    /* 0: not known */
     roast_str host;
     roast_str worker;
@@ -151,7 +143,7 @@ typedef struct roast_chunk {
     roast_str file;
     roast_str uuid;
     roast_str treename;
-    /* The key as given; or, where it ended in '-' and 32 hex digits, what is before them. */
+    /* The key as given; if it ended in '-' and 32 hex digits, the part before them. */
     roast_str task_key;
     roast_str task_hash;  /* these digits as 16 bytes; roast_chunk_task_key puts the two together */
     roast_str error_type; /* data not NULL: process() raised */
@@ -167,12 +159,11 @@ typedef struct roast_chunk {
     const roast_section *sections;
     const roast_read *reads;
     const roast_custom *customs;
-    /* Where the tails lie in the log; for the cursors. */
+    /* Entries of the log, for reading: two chunks with the same number have the same origin, file, dataset, set of
+     * branches, ... 0: none. */
     struct {
-        uint32_t context, file, origin; /* entries of the log that others may share; 0: none */
-        uint32_t branches, layout, reads;
-        const uint8_t *sections_at, *sections_end, *reads_at, *reads_end, *customs_at, *end;
-        uint64_t sections_bit; /* counted from sections_at */
+        uint32_t origin, file, dataset, branches, reads, layout;
+        roast_bytes customs, tails; /* for the cursors */
     } packed;
 } roast_chunk;
 
@@ -181,35 +172,32 @@ roast_status roast_chunklog_new(roast_chunklog **out, roast_error *err);
 void roast_chunklog_free(roast_chunklog *log);
 roast_status roast_chunklog_copy(const roast_chunklog *log, roast_chunklog **out, roast_error *err);
 uint64_t roast_chunklog_count(const roast_chunklog *log);
-/* Bytes of memory that the log holds, and bytes of its packed form (an upper bound, at once). */
+/* Bytes of memory that the log holds. */
 size_t roast_chunklog_memory(const roast_chunklog *log);
-size_t roast_chunklog_packed_bound(const roast_chunklog *log);
 
 /* ---- in ---- */
-/* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a
- * character's end; too many sections, branches or customs, and a longer custom value, are ROAST_ELIMIT. On input task_key may
- * be the whole key (task_hash absent). No string may be borrowed from this very log. Kept only
- * where they mean something: `before` of a memory section, error_message with its type (an absent
- * message comes back empty), branches and reads where has_branches and has_reads say so. */
+/* Appends one chunk. On failure the log is as it was before. A text beyond its limit is cut at a character's end;
+ * too many sections, branches or customs, and a longer custom value, are ROAST_ELIMIT. On input task_key may be
+ * the whole key (task_hash absent). No string may be borrowed from this very log. Ignored otherwise: `before`
+ * except for a memory section, error_message without its type (an absent message is read as empty), branches and
+ * reads without has_branches and has_reads. */
 roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk, roast_error *err);
 
 typedef struct roast_merge_result {
     uint64_t added;
-    uint64_t duplicates; /* left out, because a record of that identity is in the log already */
+    uint64_t duplicates; /* left out: the log already has a record of that identity */
 } roast_merge_result;
 /* Adds all of `from` (which may be `into` itself). With `unique`, a record whose identity is
  * already there is left out. On failure `into` is as it was before. result may be NULL. */
 roast_status roast_chunklog_merge(roast_chunklog *into, const roast_chunklog *from, bool unique,
                                   roast_merge_result *result, roast_error *err);
-/* Adds `count` rows, from `start` on with a step (not 0), in that order, as a slice of a list does, and of the files
- * the last word on those that the rows name. ROAST_EINVAL where one of the rows is not there. One thread at a time
- * for one `from`. */
-roast_status roast_chunklog_merge_slice(roast_chunklog *into, const roast_chunklog *from,
-                                        int64_t start, uint64_t count, int64_t step,
-                                        roast_error *err);
+/* Adds `count` rows of `from`, from `start` on, and the sizes of the files that the rows name; with all rows, the
+ * sizes of all files. ROAST_EINVAL for a row beyond the end. One thread at a time for one `from`. */
+roast_status roast_chunklog_merge_rows(roast_chunklog *into, const roast_chunklog *from,
+                                       uint64_t start, uint64_t count, roast_error *err);
 
-/* A new log with the rows of `log`, in which the chunks of some workers start later (or earlier, where it is
- * negative) by what the clock of the worker is behind. */
+/* A new log with the rows of `log`. The chunks of each named worker start later by the offset of its clock
+ * (earlier if it is negative). ROAST_EINVAL if a worker is named twice. */
 typedef struct roast_clock_shift {
     roast_str worker;
     int64_t behind_us;
@@ -221,21 +209,16 @@ roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_s
 uint64_t roast_run_token(roast_str name);
 
 /* ---- packed ---- */
-/* Bytes of the packed form, exactly, and the packed form itself, to so many bytes at `out`. */
-size_t roast_chunklog_packed_size(const roast_chunklog *log);
-void roast_chunklog_pack(const roast_chunklog *log, void *out);
-/* The same to a sink. */
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err);
-/* Checks everything before it answers: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a
- * buffer of a newer version. The buffer is copied. */
+/* Checks everything first: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a buffer of a newer version.
+ * The buffer is copied. */
 roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
                                    roast_error *err);
 
 /* ---- out ---- */
 typedef struct roast_chunk_cursor {
     const roast_chunklog *log;
-    uint64_t index;  /* of the next chunk */
-    uint64_t offset; /* of the next row */
+    uint64_t index; /* of the next chunk */
 } roast_chunk_cursor;
 /* Borrows the log, which must not change while the cursor is used. */
 void roast_chunk_cursor_init(roast_chunk_cursor *cursor, const roast_chunklog *log);
@@ -248,15 +231,14 @@ roast_status roast_chunklog_get(const roast_chunklog *log, uint64_t index, roast
 /* The whole key, as snprintf would write it; the length without the terminator. Empty if there is
  * none. */
 size_t roast_chunk_task_key(const roast_chunk *chunk, char *out, size_t size);
+/* "ValueError: message", or the type alone; likewise. */
+size_t roast_chunk_error(const roast_chunk *chunk, char *out, size_t size);
 
-/* Walks one tail of a chunk that came out of `log`. */
+/* Walks the branches, sections, reads or custom values of a chunk that came out of `log`. */
 typedef struct roast_tail_cursor {
     const roast_chunklog *log;
-    const uint8_t *names, *names_end;
-    const uint8_t *values, *values_end;
-    uint64_t bit; /* of the values, where they are bits */
+    roast_bytes names, values;
     uint32_t index, count;
-    int64_t last_start, last_end; /* of the section before */
 } roast_tail_cursor;
 void roast_chunk_branches(const roast_chunklog *log, const roast_chunk *chunk,
                           roast_tail_cursor *cursor);
@@ -278,7 +260,7 @@ typedef struct roast_branch_size {
     int64_t uncompressed_bytes; /* -1: not known */
 } roast_branch_size;
 
-/* What is known of a file; sent once per file and process, kept once a log. -1: not known. */
+/* The sizes of a file; sent once per file and process, kept once per log. -1: not known. */
 typedef struct roast_file {
     roast_str name;
     roast_str uuid;
@@ -289,9 +271,12 @@ typedef struct roast_file {
     uint32_t n_branches;
     const roast_branch_size *branches; /* on append; NULL on reading */
     struct {
-        const uint8_t *branches_at, *end;
+        uint32_t names; /* entry of the log */
+        roast_bytes sizes;
     } packed;
 } roast_file;
+/* Compressed size over uncompressed size of the tree; false: not known. */
+bool roast_file_ratio(const roast_file *file, double *out);
 roast_status roast_chunklog_add_file(roast_chunklog *log, const roast_file *file, roast_error *err);
 typedef struct roast_file_cursor {
     const roast_chunklog *log;
@@ -299,8 +284,8 @@ typedef struct roast_file_cursor {
 } roast_file_cursor;
 void roast_file_cursor_init(roast_file_cursor *cursor, const roast_chunklog *log);
 bool roast_file_cursor_next(roast_file_cursor *cursor, roast_file *out);
-/* The last word on a file: the newest one of this name. ROAST_ENOTFOUND, ROAST_ENOMEM. The log remembers where its
- * files are, so that a look-up takes the same time in a log of any size. One thread at a time. */
+/* The last sizes added for a file of this name. ROAST_ENOTFOUND, ROAST_ENOMEM. Takes the same time in a log of any
+ * size. One thread at a time. */
 roast_status roast_chunklog_find_file(const roast_chunklog *log, roast_str name, roast_file *out);
 void roast_file_branches(const roast_chunklog *log, const roast_file *file,
                          roast_tail_cursor *cursor);

@@ -1,15 +1,14 @@
 /* The tables of a run as columns: chunks, sections, samples, reads.
  *
- * A column lies in memory in the layout of Apache Arrow, so that whoever reads Arrow or plain arrays
- * shares it without a copy. It is made once, never changes, and borrows nothing from the run: the
- * run may change or go. */
+ * A column has the memory layout of Apache Arrow, so that readers of Arrow or of plain arrays share it without a
+ * copy. It is made once, never changes, and borrows nothing from the run: the run may change or be freed. */
 #ifndef ROAST_COLUMNS_H
 #define ROAST_COLUMNS_H
 
 #include "roast/run.h"
 
-/* The keys of a chunk, once, in the order in which a mapping shows them; all that are one number or
- * one text are columns of the chunks.
+/* The keys of a chunk, in the order of a mapping. Keys with one number or one text are columns of the table of
+ * chunks.
  *
  *   REAL(key, field, per)    a number of the record, so many to the unit of the key
  *   INT(key, field)          a whole number of the record
@@ -84,7 +83,7 @@
     REAL(measuring_s, measuring_ns, 1e9)                                                           \
     REAL(read_cpu_s, read_cpu_ns, 1e9)
 
-/* What is inside a column, and how wide a value is. */
+/* The type of the values of a column. */
 typedef enum roast_cell {
     ROAST_CELL_INT,  /* int64_t */
     ROAST_CELL_REAL, /* double; NaN where it is absent */
@@ -92,11 +91,11 @@ typedef enum roast_cell {
     ROAST_CELL_TEXT /* int32_t: the number of a text in the column's list of texts; -1 where absent */
 } roast_cell;
 
-/* The columns of the other tables: name, what it holds. */
+/* The columns of the other tables: name, type. */
 
-/* One row a section; `time_delta`, `memory_...` and `bytes` are there for sections of that kind.
- * `chunk` is the row among the chunks, absent for a section that was recorded beside them; `parent`
- * the row in this very table of the section around it. */
+/* One row per section; `time_delta`, `memory_...` and `bytes` exist for sections of that kind. `chunk` is the row
+ * in the table of chunks, absent for a section recorded outside of chunks; `parent` is the row of the enclosing
+ * section in this table. */
 #define ROAST_SECTION_COLUMNS(X)                                                                   \
     X(chunk, INT)                                                                                  \
     X(name, TEXT)                                                                                  \
@@ -111,7 +110,7 @@ typedef enum roast_cell {
     X(memory_delta_gb, REAL)                                                                       \
     X(bytes, INT)
 
-/* One row a branch that a chunk read. */
+/* One row per branch that a chunk read. */
 #define ROAST_READ_COLUMNS(X)                                                                      \
     X(chunk, INT)                                                                                  \
     X(branch, TEXT)                                                                                \
@@ -120,8 +119,8 @@ typedef enum roast_cell {
     X(uncompressed_bytes, INT)                                                                     \
     X(count, INT)
 
-/* One row a worker and tick, worker by worker, each in order of time; behind these the
- * ROAST_SERIES_COLUMNS under their names, those that are kept in whole units as INT. */
+/* One row per worker and tick, worker by worker, each in order of time. The ROAST_SERIES_COLUMNS follow under
+ * their names; those in whole units are INT. */
 #define ROAST_SAMPLE_COLUMNS(X)                                                                    \
     X(worker, TEXT)                                                                                \
     X(timestamp, TIME)
@@ -138,11 +137,11 @@ typedef enum roast_table {
 #undef X
         ROAST_TABLES
 } roast_table;
-/* "chunks"; "unknown" for a number that is no table. */
+/* "chunks"; "unknown" for any other number. */
 const char *roast_table_name(roast_table table);
 
-/* A list of texts: text i is bytes[offsets[i]] to bytes[offsets[i + 1]]; UTF-8 without fault, what
- * was broken is replaced by U+FFFD. */
+/* A list of texts: text i is bytes[offsets[i]] to bytes[offsets[i + 1]]; valid UTF-8, with U+FFFD for invalid
+ * bytes. */
 typedef struct roast_texts {
     const int32_t *offsets; /* count + 1 */
     const char *bytes;
@@ -152,22 +151,20 @@ typedef struct roast_texts {
 typedef struct roast_column {
     const char *name;
     roast_cell cell;
-    const void *values; /* a value a row; never NULL, not even without rows */
-    const uint8_t
-        *validity;     /* a bit a row, the low bits of a byte first, 1: there. NULL: all are */
-    uint64_t absent;   /* rows without a value */
-    roast_texts texts; /* of a TEXT */
+    const void *values;      /* one value per row; never NULL, not even without rows */
+    const uint8_t *validity; /* one bit per row, low bits first, 1: present. NULL: all are */
+    uint64_t absent;         /* rows without a value */
+    roast_texts texts;       /* of a TEXT */
 } roast_column;
 
 typedef struct roast_columns roast_columns;
 
-/* One table of a run; sections that were recorded beside the chunks stand behind those of the chunks.
- * A whole number that does not fit in 64 bits is absent. ROAST_ENOMEM;
- * ROAST_ELIMIT where the texts of a column take more than 2 GB; ROAST_EINVAL for a number that is no
+/* One table of a run; sections recorded outside of chunks come last. A whole number that does not fit in 64 bits
+ * is absent. ROAST_ENOMEM; ROAST_ELIMIT if the texts of a column take more than 2 GB; ROAST_EINVAL for an unknown
  * table. */
 roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
                                roast_error *err);
-/* One owner more: each of them calls free. Both may be called by any thread at any time. */
+/* Adds an owner: each owner calls free. Both may be called by any thread at any time. */
 roast_columns *roast_columns_share(roast_columns *columns);
 void roast_columns_free(roast_columns *columns);
 
@@ -178,10 +175,12 @@ uint32_t roast_columns_count(const roast_columns *columns);
 const roast_column *roast_columns_at(const roast_columns *columns, uint32_t index);
 /* NULL: there is none of that name. */
 const roast_column *roast_columns_find(const roast_columns *columns, roast_str name);
+/* Whether a row, which must be one of the column, has a value. */
+bool roast_column_has(const roast_column *column, uint64_t row);
 /* The absent string for -1 and for a number that the column does not have. */
 roast_str roast_column_text(const roast_column *column, int64_t code);
-/* A column of numbers as reals, NaN where one is absent: for those who know no absent integers. Made
- * at the first call and kept; only one thread at a time may ask. ROAST_EINVAL for texts. */
+/* A column of numbers as reals, NaN for absent ones: for readers without absent integers. Made at the first call
+ * and kept; only one thread at a time. ROAST_EINVAL for texts. */
 roast_status roast_columns_reals(roast_columns *columns, const roast_column *column,
                                  const double **out, roast_error *err);
 /* Bytes of memory that the columns hold. */

@@ -1,8 +1,8 @@
 /* Measurements that roastcoffea 0.1.x wrote: a directory with metrics.json (everything), start_end_time.txt, and
- * where they are there metadata.json and config.json. They are read, never written or changed.
+ * perhaps metadata.json and config.json. They are read, never written or changed.
  *
- * ROAST_ENOTFOUND names the directory or file that is missing, ROAST_ECORRUPT the file and what is wrong, with line
- * and column where it is no JSON. ROAST_ELIMIT: a file is beyond ROAST_LEGACY_MAX_FILE. */
+ * ROAST_ENOTFOUND names the missing directory or file, ROAST_ECORRUPT the file and the fault, with line and column
+ * if it is not JSON. ROAST_ELIMIT: a file is beyond ROAST_LEGACY_MAX_FILE. */
 #ifndef ROAST_LEGACY_H
 #define ROAST_LEGACY_H
 
@@ -11,18 +11,18 @@
 
 #define ROAST_LEGACY_MAX_FILE (INT64_C(4) << 30) /* bytes */
 
-/* The run, as far as it was kept: clock, report, worker series, chunks with their sections, spans, files. Beyond
- * what stands in the files
+/* The run, as far as 0.1.x saved it: clock, report, worker series, chunks with their sections, spans, files. In
+ * addition
  *   - times without a zone, which 0.1.x wrote in its local time, become UTC by the workers' heartbeats; without any
  *     they are taken for the local time of this machine;
  *   - the clock, which 0.1.x read from one without a date, is moved to where workers or chunks were first seen;
  *   - memory that 0.1.x gave in units of 2^20 bytes as "MB" is kept in bytes;
  *   - figures as 0.1.x had computed them, and values of the user's own, stand in the meta "recorded_metrics", the
  *     config in "config", as JSON.
- * What was guessed or left out is said in the run's notes. */
+ * The run's notes name guesses and omissions. */
 roast_status roast_legacy_load(const char *path, roast_run **out, roast_error *err);
 
-/* One row a figure: name, the keys under which it may stand. */
+/* One row per figure: name, its possible keys. */
 #define ROAST_LEGACY_FIGURES(X)                                                                    \
     X(wall_time, "wall_time elapsed_time_seconds")                                                 \
     X(total_events, "total_events")                                                                \
@@ -31,7 +31,7 @@ roast_status roast_legacy_load(const char *path, roast_run **out, roast_error *e
     X(avg_workers, "avg_workers time_avg_workers")                                                 \
     X(core_efficiency, "core_efficiency cpu_efficiency")
 
-/* What a list of measurements shows of one; NaN: not there. */
+/* The figures for a list of measurements; NaN: missing. */
 typedef struct roast_legacy_head {
     bool have_saved;
     roast_utc
@@ -40,20 +40,19 @@ typedef struct roast_legacy_head {
     ROAST_LEGACY_FIGURES(X)
 #undef X
 } roast_legacy_head;
-/* Reads only the beginning of metrics.json, up to where all figures are known; that the rest is good is not
- * checked, but for its last character. */
+/* Reads only the beginning of metrics.json, which has the figures. Of the rest only the last character is checked. */
 roast_status roast_legacy_peek(const char *path, roast_legacy_head *out, roast_error *err);
 
-/* ---- in two steps: for those who want the texts themselves, too ---- */
+/* ---- in two steps, for callers that also need the texts ---- */
 
-/* What stands in the files; `metadata` and `config` may be absent. */
+/* The contents of the files; `metadata` and `config` may be absent. */
 typedef struct roast_legacy_texts {
     roast_str metrics, times, metadata, config;
     const char *folder; /* for messages; may be NULL */
 } roast_legacy_texts;
 roast_status roast_legacy_decode(const roast_legacy_texts *texts, roast_run **out,
                                  roast_error *err);
-/* "t0,t1" as they were written, in seconds; false: they were not. */
+/* Parses "t0,t1", in seconds; false: malformed. */
 bool roast_legacy_times(roast_str text, double *start, double *end);
 
 /* The files of a directory in memory. */

@@ -1,35 +1,51 @@
-/* The small files and blobs of a measurement, made from its run: what roast_store_save keeps beside it.
+/* The small files and blobs of a measurement, made from its run; roast_store_save keeps them together with the run.
  *
  *   metrics.json        every metric, for people and small programs
- *   metadata.json       when, how long, which format, where the run comes from
+ *   metadata.json start, duration, format, origin of the run
  *   start_end_time.txt  "start,end", seconds since 1970
- *   config.json         the user's own, where there is one
- *   blob "metrics"      the metrics once more, packed: a summary needs nothing else ...
- *   blob "findings"     ... but these, and the budget: packed as well */
+ *   config.json the user's own, if there is one
+ *   blob "metrics" the metrics, packed, so that a summary need not read the run
+ *   blob "findings"     the findings and the budget, packed */
 #ifndef ROAST_MEASUREMENT_H
 #define ROAST_MEASUREMENT_H
 
+#include "roast/diagnose.h"
 #include "roast/metrics.h"
 #include "roast/run.h"
 #include "roast/store.h"
 
-/* What metadata.json says of the format. */
+/* The format in metadata.json. */
 #define ROAST_MEASUREMENT_FORMAT "roastcoffea_measurement_v2"
-/* The name of the blob with the packed metrics. */
-#define ROAST_METRICS_BLOB "metrics"
-/* And of that with the packed findings. */
+/* The names of the blobs. */
+#define ROAST_METRICS_BLOB  "metrics"
 #define ROAST_FINDINGS_BLOB "findings"
 
 typedef struct roast_measurement roast_measurement;
 
-/* Computes the metrics of the run and writes all of the above. `config` is JSON, or absent; `saved` is
- * the moment that metadata.json names. Nothing of the run is borrowed. */
-roast_status roast_measurement_new(const roast_run *run, roast_str config, roast_utc saved,
+/* A run and what was computed from it; metrics or findings that are NULL are computed. */
+typedef struct roast_measured {
+    const roast_run *run;
+    const roast_metrics *metrics;
+    const roast_findings *findings;
+} roast_measured;
+
+/* Makes all of the above. `config` is JSON, or absent; metadata.json names `saved` as the time of saving. Nothing of
+ * the run is borrowed. */
+roast_status roast_measurement_new(const roast_measured *from, roast_str config, roast_utc saved,
                                    roast_measurement **out, roast_error *err);
 void roast_measurement_free(roast_measurement *measurement);
 /* Sets the files and blobs of `options`, borrowed from the measurement. */
 void roast_measurement_fill(const roast_measurement *measurement, roast_store_options *options);
-/* Borrowed. */
-const roast_metrics *roast_measurement_metrics(const roast_measurement *measurement);
+/* Makes all of it and saves it with the run in the directory `path`. Errors are those of roast_store_save. */
+roast_status roast_measurement_save(const roast_run *run, const char *path, bool overwrite,
+                                    roast_str config, roast_error *err);
+
+/* The saved metrics and findings of a measurement. *out is NULL if they cannot be used: the measurement is not
+ * finished, or has none, or they come from another version. With `any`, metrics of another version are returned
+ * too. */
+roast_status roast_measurement_saved_metrics(roast_store *store, bool any, roast_metrics **out,
+                                             roast_error *err);
+roast_status roast_measurement_saved_findings(roast_store *store, roast_findings **out,
+                                              roast_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Every metric: what it is (the catalogue) and what it came out as (computed from a run). */
+/* Every metric: its description (the catalogue) and its value (computed from a run). */
 #ifndef ROAST_METRICS_H
 #define ROAST_METRICS_H
 
@@ -32,17 +32,20 @@ typedef struct roast_metric_info {
     const char *group;   /* "throughput", "chunks", ... or the table's key */
     const char *label;   /* for tables: "Wall Time" */
     const char *formula; /* in words */
-    const char *caveat;  /* what it cannot tell; "" if there is nothing to say */
+    const char *caveat;  /* its limits; "" if there are none */
 } roast_metric_info;
 
 uint32_t roast_catalogue_count(void);
 const roast_metric_info *roast_catalogue_at(uint32_t index);
-/* By key or other name; a name that is found in several scopes gives the first. *index may be NULL.
- * NULL if unknown. */
+/* The names of a metric one by one: its key, then the others. false beyond the last one. */
+#define ROAST_MAX_METRIC_NAME 64
+bool roast_metric_name(const roast_metric_info *info, uint32_t index,
+                       char out[ROAST_MAX_METRIC_NAME]);
+/* By key or other name; the first, if several scopes have the name. *index may be NULL. NULL if unknown. */
 const roast_metric_info *roast_catalogue_find(const char *key, uint32_t *index);
-/* The known name nearest to a mistyped one; NULL if nothing is near. */
+/* The known name nearest to a mistyped one, valid until the next call in this thread; NULL if nothing is near. */
 const char *roast_catalogue_nearest(const char *key);
-/* "real", "metrics": the words for people. */
+/* "real", "metrics". */
 const char *roast_metric_type_name(roast_metric_type type);
 const char *roast_metric_scope_name(roast_metric_scope scope);
 
@@ -70,25 +73,24 @@ void roast_metrics_free(roast_metrics *metrics);
 
 /* All formulas, over all of a run. */
 roast_status roast_metrics_compute(const roast_run *run, roast_metrics **out, roast_error *err);
-/* One family of formulas, added to what `metrics` holds; compute calls them in this order. */
+/* One family of formulas each; the results are added to `metrics`. compute calls them in this order. */
 roast_status roast_metrics_workflow(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_chunks(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_files(roast_metrics *metrics, const roast_run *run, roast_error *err);
-/* From values that are already in `metrics`, and nothing else. */
+/* Uses only values that are already in `metrics`. */
 roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err);
 
 /* By the catalogue's index; only scalars of scope "metrics" have a value. */
 roast_value roast_metrics_at(const roast_metrics *metrics, uint32_t index);
 /* By key or other name. */
 roast_value roast_metrics_get(const roast_metrics *metrics, const char *key);
-/* For formulas whose inputs the caller has. ROAST_ENOTFOUND if the key is unknown. */
+/* For a caller that has the inputs of a formula. ROAST_ENOTFOUND if the key is unknown. */
 roast_status roast_metrics_set(roast_metrics *metrics, const char *key, roast_value value,
                                roast_error *err);
 
-/* ---- tables; rows are borrowed from `metrics`; a double that was not measured, or that does not
- * apply to the row, is NaN ---- */
+/* ---- tables. A double that was not measured, or that does not apply to the row, is NaN. ---- */
 typedef struct roast_dataset_row {
     roast_str name; /* absent: chunks whose dataset is not known */
     uint64_t num_chunks;
@@ -105,7 +107,7 @@ typedef struct roast_section_row {
     double self_duration;  /* s; total less the sections inside; time sections */
     double mean_duration;
     double mean_mem_delta_mb, max_mem_delta_mb, min_mem_delta_mb; /* memory sections */
-    int64_t total_bytes;                                          /* bytes sections */
+    roast_value total_bytes;                                      /* bytes sections */
 } roast_section_row;
 typedef struct roast_file_row {
     roast_str name;
@@ -117,7 +119,7 @@ typedef struct roast_file_row {
     roast_value compression_ratio;       /* compressed / uncompressed */
     roast_value uncompressed_bytes_read; /* of the branches accessed */
 } roast_file_row;
-/* What reading a branch cost inside process(), over chunks without an error. */
+/* The cost of reading a branch inside process(), over chunks without an error. */
 typedef struct roast_branch_row {
     roast_str name;
     uint64_t num_chunks; /* that read it */
@@ -137,49 +139,75 @@ typedef struct roast_worker_row {
     roast_value peak_spilled_bytes;
     roast_value mean_cpu_percent; /* of its threads, over samples */
 } roast_worker_row;
-const roast_dataset_row *roast_metrics_datasets(const roast_metrics *metrics, uint32_t *count);
-const roast_section_row *roast_metrics_sections(const roast_metrics *metrics, uint32_t *count);
-const roast_file_row *roast_metrics_file_rows(const roast_metrics *metrics, uint32_t *count);
-/* Most bytes first, then most time. */
-const roast_branch_row *roast_metrics_branches(const roast_metrics *metrics, uint32_t *count);
-/* Fullest memory first. */
-const roast_worker_row *roast_metrics_worker_rows(const roast_metrics *metrics, uint32_t *count);
 
-/* For tables that the caller has: a row behind the others. The texts are copied. */
-roast_status roast_metrics_add_dataset(roast_metrics *metrics, const roast_dataset_row *row,
-                                       roast_error *err);
-roast_status roast_metrics_add_section(roast_metrics *metrics, const roast_section_row *row,
-                                       roast_error *err);
-roast_status roast_metrics_add_file(roast_metrics *metrics, const roast_file_row *row,
-                                    roast_error *err);
-roast_status roast_metrics_add_branch(roast_metrics *metrics, const roast_branch_row *row,
-                                      roast_error *err);
-roast_status roast_metrics_add_worker(roast_metrics *metrics, const roast_worker_row *row,
-                                      roast_error *err);
+/* One row per table, in the order of the catalogue: its key in the metrics, the noun of a row. Branches are sorted
+ * by bytes, then time; workers by how full their memory was; all others by first mention. */
+#define ROAST_ROW_TABLES(X)                                                                        \
+    X(per_dataset, dataset)                                                                        \
+    X(sections, section)                                                                           \
+    X(file_read_metrics, file)                                                                     \
+    X(branch_read_metrics, branch)                                                                 \
+    X(worker_health, worker)
+typedef enum roast_row_table_number {
+#define X(key, noun) ROAST_ROWS_##key,
+    ROAST_ROW_TABLES(X)
+#undef X
+        ROAST_ROW_TABLE_COUNT
+} roast_row_table_number;
 
-/* ---- packed: what was computed, to be kept beside the run ---- */
+/* How a row keeps a value. */
+typedef enum roast_kept {
+    ROAST_KEPT_VALUE, /* roast_value */
+    ROAST_KEPT_REAL,
+    ROAST_KEPT_INT,
+    ROAST_KEPT_COUNT, /* uint64_t */
+    ROAST_KEPT_TEXT,
+    ROAST_KEPT_KIND /* roast_section_kind */
+} roast_kept;
+typedef struct roast_row_column {
+    const char *key; /* as in the catalogue */
+    size_t offset;   /* in the row */
+    roast_kept kept;
+} roast_row_column;
+/* Every row begins with its name. The first n_columns columns are numbers that tables and exports show; n_hidden
+ * further columns complete the row. */
+typedef struct roast_row_table {
+    const char *key;  /* in the metrics, and the group of its columns in the catalogue */
+    const char *noun; /* of a row: "dataset" */
+    const roast_row_column *columns;
+    size_t n_columns, n_hidden;
+    size_t row_size;
+} roast_row_table;
+
+const roast_row_table *roast_row_table_at(roast_row_table_number number);
+/* The rows of a table, borrowed from `metrics`: an array of the type that belongs to the table. */
+const void *roast_row_table_rows(const roast_metrics *metrics, roast_row_table_number number,
+                                 uint32_t *count);
+/* Appends a row of the type that belongs to the table. The texts are copied. */
+roast_status roast_row_table_add(roast_metrics *metrics, roast_row_table_number number,
+                                 const void *row, roast_error *err);
+const void *roast_table_row(const roast_row_table *table, const void *rows, uint32_t index);
+roast_str roast_table_row_name(const void *row);
+/* "Not measured" for a column of text, and if the column does not apply to the row. */
+roast_value roast_table_row_value(const roast_row_column *column, const void *row);
+
+/* ---- packed: docs/format/metrics.md; versioned and checksummed ---- */
 #define ROAST_MAX_ROWS 50000000u /* of one table */
-/* docs/format/metrics.md; versioned and checksummed. */
 roast_status roast_metrics_encode(const roast_metrics *metrics, roast_sink *sink, roast_error *err);
 /* Checks everything first: ROAST_ECORRUPT with the byte position, ROAST_EVERSION for a newer version.
  * Scalars that the catalogue does not know are left out. */
 roast_status roast_metrics_decode(const void *data, size_t len, roast_metrics **out,
                                   roast_error *err);
-/* Whether all that this version computes was computed: true for what roast_metrics_compute made, here
- * or in a program with the same catalogue. */
+/* Whether roast_metrics_compute made them with the catalogue of this version. */
 bool roast_metrics_is_current(const roast_metrics *metrics);
 
 /* ---- statistics ---- */
-/* One pass, stable (Welford). Zeroed storage is an empty one. */
+/* Mean and extremes in one pass, stable (Welford). Zeroed storage is an empty one. */
 typedef struct roast_stats {
     uint64_t count;
     double mean, m2, min, max;
 } roast_stats;
 void roast_stats_add(roast_stats *stats, double value);
-/* As if all values of `other` had been added. */
-void roast_stats_merge(roast_stats *stats, const roast_stats *other);
-/* Sample standard deviation; 0 for fewer than two values. */
-double roast_stats_std(const roast_stats *stats);
 
 /* Least-squares line and correlation in one pass. Zeroed storage is an empty one. */
 typedef struct roast_line {
@@ -187,29 +215,18 @@ typedef struct roast_line {
     double mean_x, mean_y, m2_x, m2_y, c_xy;
 } roast_line;
 void roast_line_add(roast_line *line, double x, double y);
-/* false where they are not defined (fewer than two points, all x alike). */
+/* false if they are not defined (fewer than two points, all x equal). */
 bool roast_line_fit(const roast_line *line, double *intercept, double *slope);
 bool roast_line_correlation(const roast_line *line, double *r);
 
-/* Exact quantiles (linear interpolation between neighbours, as numpy's default) of up to
- * ROAST_EXACT_VALUES values; beyond that of a sample of that size, drawn evenly. */
+/* Exact quantiles (linear interpolation between neighbours, as numpy's default) of up to ROAST_EXACT_VALUES
+ * values; beyond that, from a sample of that size, drawn evenly. */
 #define ROAST_EXACT_VALUES 1000000u
 typedef struct roast_quantiles roast_quantiles;
 roast_status roast_quantiles_new(roast_quantiles **out, roast_error *err);
 void roast_quantiles_free(roast_quantiles *quantiles);
 roast_status roast_quantiles_add(roast_quantiles *quantiles, double value, roast_error *err);
-/* q in 0..1; NaN when empty, or for any other q. */
-double roast_quantiles_get(const roast_quantiles *quantiles, double q);
-bool roast_quantiles_exact(const roast_quantiles *quantiles);
-
-/* The mean over time of a value that was seen at some moments (trapezoids). Zeroed storage is an
- * empty one. Times in seconds, in order. */
-typedef struct roast_time_average {
-    uint64_t count;
-    double first, last, last_value, integral;
-} roast_time_average;
-void roast_time_average_add(roast_time_average *average, double time, double value);
-/* The value itself where there is one moment only; NaN when empty. */
-double roast_time_average_get(const roast_time_average *average);
+/* q in 0..1; NaN when empty, or for any other q. Reorders the values that are kept. */
+double roast_quantiles_get(roast_quantiles *quantiles, double q);
 
 #endif

@@ -1,16 +1,15 @@
-/* How far a run has come, while it goes on. */
+/* The progress of a run, while it goes on. */
 #ifndef ROAST_PROGRESS_H
 #define ROAST_PROGRESS_H
 
 #include "roast/chunklog.h"
-#include "roast/metrics.h"
 #include "roast/series.h"
 
-/* "Now" is the last ten seconds; with long chunks two of their mean durations, but a minute at most. */
+/* Rates cover the last ten seconds; with long chunks, two mean durations, but at most a minute. */
 #define ROAST_PROGRESS_SECONDS  60
 #define ROAST_PROGRESS_SHORTEST 10
 
-/* What arrived in one second. */
+/* Arrivals in one second. */
 typedef struct roast_progress_second {
     int64_t when; /* which second it is, since the start */
     double events, bytes;
@@ -21,22 +20,22 @@ typedef struct roast_progress {
     double start, first_begin; /* s, on the clock of the caller */
     uint64_t chunks, failed;
     bool have_events, have_bytes;
-    roast_stats durations;
+    double seconds; /* in process(), of all chunks that were done */
     roast_progress_second recent[ROAST_PROGRESS_SECONDS];
     double workers, memory, memory_limit; /* at the last tick; NaN: not known */
 } roast_progress;
 
-/* Times are seconds on one clock of the caller's, the same in all calls. */
+/* Times are seconds on a clock of the caller, the same in all calls. */
 void roast_progress_init(roast_progress *progress, double start);
 /* Chunks that have arrived, each once. */
 void roast_progress_add_chunks(roast_progress *progress, const roast_chunklog *log, double now);
-/* The piece of the series since the last one; its last tick counts. */
-void roast_progress_add_series(roast_progress *progress, const roast_series *piece);
+/* The samples since the last call; the last tick counts. */
+void roast_progress_add_series(roast_progress *progress, const roast_series *news);
 
 typedef struct roast_progress_view {
     uint64_t chunks; /* done */
     uint64_t failed;
-    double byte_rate, event_rate; /* a second, now; NaN: not known, as below */
+    double byte_rate, event_rate; /* present rates per second; NaN: not known, as below */
     double workers;
     double memory, memory_limit; /* bytes, of all workers together */
     double seconds_left;

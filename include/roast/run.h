@@ -11,12 +11,12 @@
 typedef struct roast_run roast_run;
 
 roast_status roast_run_new(roast_run **out, roast_error *err);
-/* A run with the same small parts, to which others may be added, that looks at the large ones of `from`, which
- * outlives it and does not change meanwhile. */
+/* A run with copies of the small parts of `from` and views of its large parts. `from` outlives it and does not
+ * change meanwhile. */
 roast_status roast_run_new_view(const roast_run *from, roast_run **out, roast_error *err);
 void roast_run_free(roast_run *run);
 
-/* Seconds since 1970 (or any clock of the caller's; only the difference enters a rate). */
+/* Seconds since 1970 (or on any clock of the caller; only the difference enters a rate). */
 typedef struct roast_run_clock {
     bool have;
     double start, end;
@@ -46,18 +46,19 @@ void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roa
 /* Absent string if there is none. */
 roast_str roast_run_meta(const roast_run *run, roast_str key);
 
-/* Sets host, kernel, architecture, cores, memory_bytes and, where a cgroup limits them,
- * cgroup_memory_bytes and cgroup_cpu_cores to what this machine says; what it does not say is left out. */
+/* Sets host, kernel, architecture, cores, memory_bytes and, if a cgroup limits them, cgroup_memory_bytes and
+ * cgroup_cpu_cores to those of this machine; unknown ones are left out. */
 roast_status roast_run_describe_host(roast_run *run, roast_error *err);
 
-/* What could not be measured and why, in words; one that is there already is not added again. */
+/* What could not be measured and why, in words; equal notes are added once. */
 roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err);
-/* A note for each custom value that the run's chunks say was left out, and why; beyond twenty, how many more. */
+/* Adds a note for each custom value that the run's chunks left out, with the reason; beyond twenty, only their
+ * number. */
 roast_status roast_run_note_left_out(roast_run *run, roast_error *err);
 uint32_t roast_run_note_count(const roast_run *run);
 roast_str roast_run_note(const roast_run *run, uint32_t index);
 
-/* Chunks that a checkpoint replayed with the numbers of another run: they are in no figure. */
+/* Chunks that a checkpoint replayed with the numbers of another run: they count in no metric. */
 void roast_run_set_replayed(roast_run *run, uint64_t chunks);
 uint64_t roast_run_replayed(const roast_run *run);
 
@@ -65,39 +66,37 @@ uint64_t roast_run_replayed(const roast_run *run);
 roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err);
 roast_str roast_run_processor(const roast_run *run);
 
-/* The parts; the run owns them, the caller fills them. NULL once they were given away. */
+/* The two parts that every run has. The run owns them, the caller fills them; NULL after roast_run_give_chunks or
+ * _series. */
 roast_chunklog *roast_run_chunks(roast_run *run);
 roast_series *roast_run_series(roast_run *run);
 const roast_chunklog *roast_run_chunks_view(const roast_run *run);
 const roast_series *roast_run_series_view(const roast_run *run);
-/* Puts a whole part in; the run owns it from then on. */
+
+/* Three parts that many runs do not have: the view is NULL then. Worker counts: numbers of workers at other
+ * moments than the samples of the series. */
+const roast_series *roast_run_counts_view(const roast_run *run);
+/* Sections that the user recorded outside of the chunks, each in a record of its own. */
+const roast_chunklog *roast_run_sections_view(const roast_run *run);
+/* Attempts, if a scheduler recorded them. */
+roast_attempts *roast_run_attempts(roast_run *run);
+const roast_attempts *roast_run_attempts_view(const roast_run *run);
+
+/* Replaces a whole part; the run owns it from then on. NULL is ignored for the first two, and removes the others. */
 void roast_run_take_chunks(roast_run *run, roast_chunklog *log);
 void roast_run_take_series(roast_run *run, roast_series *series);
-/* Lets the run look at a part that stays the caller's and outlives the run; only the views show it.
- * NULL, or taking a part, ends it. */
+void roast_run_take_counts(roast_run *run, roast_series *counts);
+void roast_run_take_sections(roast_run *run, roast_chunklog *sections);
+void roast_run_take_attempts(roast_run *run, roast_attempts *attempts);
+/* Sets the view to a part that stays the caller's and outlives the run. NULL, or taking a part, ends it. */
 void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log);
 void roast_run_lend_series(roast_run *run, const roast_series *series);
-/* The run's own part becomes the caller's, who lends it back: the run looks at it as before, and has
- * none of its own to fill any more. NULL if it was given away already. */
+void roast_run_lend_attempts(roast_run *run, const roast_attempts *attempts);
+/* The run's own part becomes the caller's; the views still show it. NULL the second time. */
 roast_chunklog *roast_run_give_chunks(roast_run *run);
 roast_series *roast_run_give_series(roast_run *run);
 
-/* Three parts that many runs do not have: the view is NULL then, and NULL may be taken and lent.
- * Worker counts: how many workers there were, seen at other moments than the samples of the series. */
-const roast_series *roast_run_counts_view(const roast_run *run);
-void roast_run_take_counts(roast_run *run, roast_series *counts);
-void roast_run_lend_counts(roast_run *run, const roast_series *counts);
-/* Sections that the user recorded beside the chunks, each in a record of its own. */
-const roast_chunklog *roast_run_sections_view(const roast_run *run);
-void roast_run_take_sections(roast_run *run, roast_chunklog *sections);
-void roast_run_lend_sections(roast_run *run, const roast_chunklog *sections);
-/* Attempts, where a scheduler watched for them. */
-roast_attempts *roast_run_attempts(roast_run *run);
-const roast_attempts *roast_run_attempts_view(const roast_run *run);
-void roast_run_take_attempts(roast_run *run, roast_attempts *attempts);
-void roast_run_lend_attempts(roast_run *run, const roast_attempts *attempts);
-
-/* A figure of a span, summed up by the scheduler: ("execute", prefix, "thread-cpu", "seconds"). */
+/* A figure of a span, summed by the scheduler: ("execute", prefix, "thread-cpu", "seconds"). */
 typedef struct roast_span_value {
     roast_str context;  /* "execute", "gather-dep", "get-data", ... */
     roast_str prefix;   /* task prefix; absent outside "execute" */

@@ -1,8 +1,8 @@
-/* The worker series: what each worker of a cluster did over time.
+/* The worker series: samples of each worker of a cluster over time.
  *
- * A tick is one look at all workers; each worker has a row of columns a tick, kept as differences
- * to its row before. Joins and leaves are kept as exact events beside the samples, so that a worker
- * that lived between two ticks is not missed. */
+ * A tick is one sample of all workers. Each worker has one row per tick, kept as differences to its previous row:
+ * most columns do not change. Joins and leaves are kept separately with their exact moments, so that a worker that
+ * lived between two ticks is not missed. */
 #ifndef ROAST_SERIES_H
 #define ROAST_SERIES_H
 
@@ -11,8 +11,8 @@
 
 typedef struct roast_series roast_series;
 
-/* One row a column: name, key in tracking_data, key of a value in JSON, steps per unit (how finely
- * it is kept), unit. The order is the wire order: append only. */
+/* One row per column: name, key in tracking_data, key of a value in JSON, steps per unit (how finely it is kept),
+ * unit. The order is the wire order: append only. */
 #define ROAST_SERIES_COLUMNS(X)                                                                    \
     X(memory, "worker_memory", "memory_bytes", 1, "bytes")                                         \
     X(memory_limit, "worker_memory_limit", "memory_limit_bytes", 1, "bytes")                       \
@@ -48,36 +48,35 @@ const roast_series_column_info *roast_series_column_at(roast_series_column colum
 #define ROAST_MAX_WORKERS     1000000u
 #define ROAST_MAX_WORKER_NAME 4096u
 
-/* One worker at one tick. A value that is not there is NaN. */
+/* One worker at one tick. An absent value is NaN. */
 typedef struct roast_sample {
     uint32_t worker;
     roast_utc when;
     double value[ROAST_COLUMNS];
 } roast_sample;
 
-typedef enum roast_worker_event_kind {
+typedef enum roast_worker_change_kind {
     ROAST_WORKER_JOINED,
     ROAST_WORKER_LEFT
-} roast_worker_event_kind;
-typedef struct roast_worker_event {
+} roast_worker_change_kind;
+typedef struct roast_worker_change {
     uint32_t worker;
-    roast_worker_event_kind kind;
+    roast_worker_change_kind kind;
     roast_utc when;
     int32_t threads; /* of the worker; 0: not known */
-} roast_worker_event;
+} roast_worker_change;
 
 roast_status roast_series_new(roast_series **out, roast_error *err);
 void roast_series_free(roast_series *series);
 size_t roast_series_memory(const roast_series *series);
 
-/* The number of a worker, given out at the first mention of its name (1 to
- * ROAST_MAX_WORKER_NAME bytes). Names and hosts that come out are borrowed until the next one goes
- * in. */
+/* The number of a worker, given out at the first mention of its name (1 to ROAST_MAX_WORKER_NAME bytes). Returned
+ * names and hosts are borrowed until the next one is added. */
 roast_status roast_series_worker(roast_series *series, roast_str name, uint32_t *worker,
                                  roast_error *err);
 uint32_t roast_series_worker_count(const roast_series *series);
 roast_str roast_series_worker_name(const roast_series *series, uint32_t worker);
-/* The host a worker runs on, so that host-wide values are counted once; absent where not known. */
+/* The host of a worker, so that host-wide values are counted once; absent if not known. */
 roast_status roast_series_set_host(roast_series *series, uint32_t worker, roast_str host,
                                    roast_error *err);
 roast_str roast_series_worker_host(const roast_series *series, uint32_t worker);
@@ -85,54 +84,49 @@ roast_str roast_series_worker_host(const roast_series *series, uint32_t worker);
 /* Begins a tick: n_workers is how many there are now. Times must not go back (ROAST_EINVAL). */
 roast_status roast_series_tick(roast_series *series, roast_utc when, uint32_t n_workers,
                                roast_error *err);
-/* A worker's row in the tick that was begun last, at most once a tick (ROAST_ESTATE). Values are
- * kept rounded to the steps of their column; one that is infinite or beyond 2^63 steps is kept as
- * absent. */
+/* A worker's row in the last tick, at most once per tick (ROAST_ESTATE). Values are rounded to the steps of their
+ * column; one that is infinite or beyond 2^63 steps becomes absent. */
 roast_status roast_series_append(roast_series *series, uint32_t worker,
                                  const double value[ROAST_COLUMNS], roast_error *err);
-roast_status roast_series_event(roast_series *series, uint32_t worker, roast_worker_event_kind kind,
-                                roast_utc when, int32_t threads, roast_error *err);
+/* A sample of one worker, for an engine that does not sample all workers at once. Samples of one moment make one
+ * tick, which counts the workers that have joined or were sampled before and have not left. A moment before the
+ * last tick is ROAST_EINVAL. */
+roast_status roast_series_sample(roast_series *series, uint32_t worker, roast_utc when,
+                                 const double value[ROAST_COLUMNS], roast_error *err);
+roast_status roast_series_change(roast_series *series, uint32_t worker,
+                                 roast_worker_change_kind kind, roast_utc when, int32_t threads,
+                                 roast_error *err);
 
 uint64_t roast_series_tick_count(const roast_series *series);
 roast_utc roast_series_tick_time(const roast_series *series, uint64_t tick);
 uint32_t roast_series_tick_workers(const roast_series *series, uint64_t tick);
 uint64_t roast_series_sample_count(const roast_series *series);
-uint64_t roast_series_event_count(const roast_series *series);
-roast_worker_event roast_series_event_at(const roast_series *series, uint64_t index);
+uint64_t roast_series_change_count(const roast_series *series);
+roast_worker_change roast_series_change_at(const roast_series *series, uint64_t index);
 
-/* Puts the ticks, samples and events of a piece behind those of a series, from the given ones on;
- * workers are told by their names. On failure some of it may be there. */
-roast_status roast_series_extend(roast_series *series, const roast_series *piece,
-                                 uint64_t from_tick, uint64_t from_event, roast_error *err);
+/* Appends the ticks, samples, joins and leaves of another series; equal names mean the same worker. After a
+ * failure a part may have been appended. */
+roast_status roast_series_extend(roast_series *series, const roast_series *more, roast_error *err);
 
-/* A worker's row as it is kept: what the next one is the difference to. Zeroed storage stands before
- * the first row. */
+/* The last row of a worker, to which the next row is the difference. Zeroed storage is the state before the first
+ * row. */
 typedef struct roast_series_state {
     int64_t steps[ROAST_COLUMNS];
-    uint64_t tick;    /* the first one that the next row may belong to */
-    uint32_t missing; /* a bit a column */
+    uint64_t tick;    /* the first tick that the next row may belong to */
+    uint32_t missing; /* one bit per column */
 } roast_series_state;
 
-/* Walks one worker's samples in order of time. */
+/* Walks one worker's samples in order of time; the series may grow meanwhile. */
 typedef struct roast_series_cursor {
     const roast_series *series;
     uint32_t worker;
-    uint32_t wanted; /* a bit a column */
-    uint64_t offset;
+    size_t offset;
     roast_series_state row;
     double value[ROAST_COLUMNS]; /* of the row's steps: most rows change few of them */
 } roast_series_cursor;
 void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
                               uint32_t worker);
-/* For those who look at some columns only: the others are NaN, and cost no conversion. */
-void roast_series_cursor_init_for(roast_series_cursor *cursor, const roast_series *series,
-                                  uint32_t worker, uint32_t wanted);
 bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out);
-/* The same for those who look at the values where they are, in the cursor. */
-bool roast_series_cursor_step(roast_series_cursor *cursor, roast_utc *when);
-/* Goes over the samples that follow tick by tick with the values of the last one: how many they are, and
- * when the last of them was taken. On a large cluster most samples are such. */
-uint64_t roast_series_cursor_skip_same(roast_series_cursor *cursor, roast_utc *last);
 
 /* Versioned and checksummed like the chunk log; decode checks everything first. */
 roast_status roast_series_encode(const roast_series *series, roast_sink *sink, roast_error *err);

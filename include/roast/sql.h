@@ -1,10 +1,10 @@
-/* Questions in SQL to a measurement: its tables and views, the packed worker series as table `samples`, and
- * tables that the caller adds. Nothing can be written, attached or loaded. */
+/* SQL queries on a run: its tables (listed in docs/format/measurement.md), and tables that the caller adds. A
+ * query cannot change, attach or load anything. */
 #ifndef ROAST_SQL_H
 #define ROAST_SQL_H
 
 #include "roast/base.h"
-#include "roast/store.h"
+#include "roast/run.h"
 
 typedef struct roast_sql roast_sql;
 
@@ -28,38 +28,41 @@ roast_sql_cell roast_sql_real(double real);
 /* The absent string is NULL. */
 roast_sql_cell roast_sql_text(roast_str text);
 
-/* The store is borrowed and must not be used otherwise until roast_sql_free. */
-roast_status roast_sql_new(roast_store *store, roast_sql **out, roast_error *err);
+/* The run is borrowed and must not change until roast_sql_free. */
+roast_status roast_sql_new(const roast_run *run, roast_sql **out, roast_error *err);
 void roast_sql_free(roast_sql *sql);
 
-/* A table of the caller's: names of its columns, separated by one blank; then its rows, cell by cell, all
- * of them copied. Names are letters, digits and '_'. */
+/* A table of the caller: names of its columns, separated by one blank; then its rows, cell by cell, all copied.
+ * Names are letters, digits and '_'. */
 roast_status roast_sql_add_table(roast_sql *sql, const char *name, const char *columns,
                                  roast_error *err);
-/* One row of the table that was added last: a cell a column. */
+/* One row of the last added table: one cell per column. */
 roast_status roast_sql_add_row(roast_sql *sql, const roast_sql_cell *cells, roast_error *err);
 
-/* A query that takes longer than that ends with ROAST_ELIMIT; 0: no limit. */
+/* Writes all tables into a new SQLite database, for programs that read SQLite themselves. ROAST_EIO: a file of
+ * that name exists, or it cannot be written; then no file is left. */
+roast_status roast_sql_save(roast_sql *sql, const char *path, roast_error *err);
+
+/* A query that takes longer ends with ROAST_ELIMIT; 0: no limit. */
 void roast_sql_set_time_limit(roast_sql *sql, double seconds);
 
-/* Begins one question; what was asked before is over. ROAST_EINVAL: it is no SQL, names what is not there
- * (the message tells the nearest that is), wants more than to read, or is more than one statement;
- * err->position is the byte where that is, or -1. */
+/* Begins one query and ends the previous one. ROAST_EINVAL: it is not SQL, uses an unknown name (the message
+ * suggests the nearest known one), does more than read, or is more than one statement; err->position is the byte
+ * of the fault, or -1. */
 roast_status roast_sql_ask(roast_sql *sql, roast_str query, roast_error *err);
 uint32_t roast_sql_column_count(const roast_sql *sql);
-/* Borrowed until the next question; NULL beyond the end. */
+/* Borrowed until the next query; NULL beyond the end. */
 const char *roast_sql_column(const roast_sql *sql, uint32_t column);
-/* *there is false behind the last row. */
+/* *there is false after the last row. */
 roast_status roast_sql_next(roast_sql *sql, bool *there, roast_error *err);
-/* A cell of the row; its text is borrowed until the next one. NULL beyond the end. */
+/* A cell of the row; its text is borrowed until the next row. NULL beyond the end. */
 roast_sql_cell roast_sql_cell_at(const roast_sql *sql, uint32_t column);
 
-/* What can be asked for, in the order in which people want it: first the friendly ones, then the tables as
- * they are stored. `columns` are separated by one blank; borrowed until roast_sql_free. */
+/* The tables, the most used first; those of the caller come last. `columns` are separated by one blank; borrowed
+ * until roast_sql_free. */
 typedef struct roast_sql_table {
     const char *name;
     const char *columns;
-    bool stored; /* as it is stored: numbers of other tables, packed values */
 } roast_sql_table;
 /* NULL beyond the end. */
 const roast_sql_table *roast_sql_table_at(const roast_sql *sql, uint32_t index);

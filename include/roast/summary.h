@@ -1,7 +1,6 @@
-/* The summary of a run: the tables that "roast show" and print_summary() show, made once.
+/* The summary of a run: the tables that "roast show" and print_summary() show.
  *
- * Everything in it comes from the metrics and, where there is a run, from its texts and notes: no
- * chunk is looked at. */
+ * It is made from the metrics, the findings, and the texts and notes of the run. It reads no chunk. */
 #ifndef ROAST_SUMMARY_H
 #define ROAST_SUMMARY_H
 
@@ -14,31 +13,28 @@
 
 typedef struct roast_summary roast_summary;
 
-/* `about` is the run whose texts (roast_run_meta) and notes are shown, or NULL; neither it nor the
- * metrics is needed afterwards. */
+/* `about` is the run whose texts (roast_run_meta) and notes are shown, or NULL. Without findings (NULL) the tables
+ * "findings" and "budget" are empty. Nothing of the three is needed afterwards. */
 roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *about,
-                               roast_summary **out, roast_error *err);
-/* Fills the tables "findings" and "budget", which are empty without it. What was found is copied. */
-roast_status roast_summary_explain(roast_summary *summary, const roast_findings *findings,
-                                   roast_error *err);
+                               const roast_findings *findings, roast_summary **out,
+                               roast_error *err);
 void roast_summary_free(roast_summary *summary);
 
-/* All tables in their order, those without content too (roast_grid_has_content): they are not drawn. */
+/* All tables in their order. Those without content (roast_grid_has_content) are among them, but are not drawn. */
 uint32_t roast_summary_count(const roast_summary *summary);
 const roast_grid *roast_summary_at(const roast_summary *summary, uint32_t index);
-/* NULL if there is none. */
-const roast_grid *roast_summary_find(const roast_summary *summary, const char *id);
 
-/* A note below the tables; one that is there already is not added again. */
+/* Adds a note below the tables, unless the same note is there already. */
 roast_status roast_summary_add_note(roast_summary *summary, roast_str note, roast_error *err);
 uint32_t roast_summary_note_count(const roast_summary *summary);
 roast_str roast_summary_note(const roast_summary *summary, uint32_t index);
 
-/* What the tables that are drawn have in common at this width. */
-roast_grid_frame roast_summary_frame(const roast_summary *summary, unsigned width);
-/* All of it as text: tables with content, a blank line between two, then the notes. */
+/* Draws the tables that have content, with a blank line between two, then the notes. */
 void roast_summary_draw(const roast_summary *summary, unsigned width, bool color, roast_sink *sink);
-/* All of it as JSON: {"tables": [...], "metrics": {...}, "notes": [...]}. */
+/* Draws the table of that id as it looks among the others. false: there is none. */
+bool roast_summary_draw_table(const roast_summary *summary, const char *id, unsigned width,
+                              bool color, roast_sink *sink);
+/* The same as JSON: {"tables": [...], "metrics": {...}, "notes": [...]}. */
 void roast_summary_json(const roast_summary *summary, roast_sink *sink);
 
 #endif

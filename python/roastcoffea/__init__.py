@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea._core import (
-    BaseInstrumentationContext,
     ChunkLog,
     __version__,
     track_bytes,
@@ -12,42 +11,15 @@ from roastcoffea._core import (
     track_metrics,
     track_time,
 )
+from roastcoffea.instrumentation import BaseInstrumentationContext
+from roastcoffea.visualization import PLOTS
 
 if TYPE_CHECKING:
     from roastcoffea.backends.registry import register_backend
     from roastcoffea.collector import MetricsCollector
     from roastcoffea.export.measurements import load_measurement
     from roastcoffea.results import open_run
-    from roastcoffea.visualization.plots import (
-        plot_all,
-        plot_branch_access_per_chunk,
-        plot_branch_reads,
-        plot_bytes_accessed_per_chunk,
-        plot_chunk_gantt,
-        plot_compression_ratio_distribution,
-        plot_core_second_budget,
-        plot_cpu_utilization_mean_timeline,
-        plot_cpu_utilization_per_worker_timeline,
-        plot_data_access_percentage,
-        plot_efficiency_summary,
-        plot_executing_tasks_timeline,
-        plot_memory_utilization_mean_timeline,
-        plot_memory_utilization_per_worker_timeline,
-        plot_occupancy_timeline,
-        plot_peak_memory_per_chunk,
-        plot_per_task_bytes_read,
-        plot_per_task_cpu_io,
-        plot_per_task_overhead,
-        plot_resource_utilization,
-        plot_runtime_distribution,
-        plot_runtime_vs_events,
-        plot_section_breakdown,
-        plot_throughput_and_workers_timeline,
-        plot_throughput_timeline,
-        plot_total_active_tasks_timeline,
-        plot_worker_activity_timeline,
-        plot_worker_count_timeline,
-    )
+    from roastcoffea.visualization.plots import *  # noqa: F403
 
 track_section = track_time
 
@@ -59,44 +31,18 @@ __all__ = [
     "load_measurement",
     "open_run",
     "plot_all",
-    "plot_branch_access_per_chunk",
-    "plot_branch_reads",
-    "plot_bytes_accessed_per_chunk",
-    "plot_chunk_gantt",
-    "plot_compression_ratio_distribution",
-    "plot_core_second_budget",
-    "plot_cpu_utilization_mean_timeline",
-    "plot_cpu_utilization_per_worker_timeline",
-    "plot_data_access_percentage",
-    "plot_efficiency_summary",
-    "plot_executing_tasks_timeline",
-    "plot_memory_utilization_mean_timeline",
-    "plot_memory_utilization_per_worker_timeline",
-    "plot_occupancy_timeline",
-    "plot_peak_memory_per_chunk",
-    "plot_per_task_bytes_read",
-    "plot_per_task_cpu_io",
-    "plot_per_task_overhead",
-    "plot_resource_utilization",
-    "plot_runtime_distribution",
-    "plot_runtime_vs_events",
-    "plot_section_breakdown",
-    "plot_throughput_and_workers_timeline",
-    "plot_throughput_timeline",
-    "plot_total_active_tasks_timeline",
-    "plot_worker_activity_timeline",
-    "plot_worker_count_timeline",
     "register_backend",
     "track_bytes",
     "track_memory",
     "track_metrics",
     "track_section",
     "track_time",
+    *PLOTS,
 ]
 
 
-# Loaded when somebody asks for them. Every worker imports this package for its decorators, and needs no more than the
-# engine; matplotlib takes longer to import than all of it.
+# Loaded on first use. Every worker imports this package for its decorators and needs only the engine; matplotlib takes
+# longer to import than the whole package.
 _HOMES = {
     "MetricsCollector": "collector",
     "load_measurement": "export.measurements",

@@ -1,4 +1,4 @@
-"""``python -m roastcoffea``: what the program ``roast`` leaves to Python."""
+"""``python -m roastcoffea``: commands that need Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m roastcoffea", description="Shows what was measured."
+        prog="python -m roastcoffea", description="Shows measurements."
     )
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -26,16 +26,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Writes one HTML file with everything about a run; any browser opens it.",
     )
     report.add_argument(
-        "run", metavar="RUN", help="a measurement: the folder that save_measurement() made"
+        "run", metavar="RUN", help="a measurement: the folder written by save_measurement()"
     )
     report.add_argument(
-        "-o", "--output", metavar="FILE", help="where it goes; without it beside RUN, as RUN.html"
+        "-o", "--output", metavar="FILE", help="output file (default: RUN.html next to RUN)"
     )
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs it; the exit code is 0, or 1 where something is wrong with what was given."""
+    """Runs the command; the exit code is 0, or 1 for a wrong argument."""
     options = _parser().parse_args(arguments)
     run = Path(options.run)
     output = Path(options.output) if options.output else run.with_name(f"{run.resolve().name}.html")

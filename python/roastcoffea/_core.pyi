@@ -29,10 +29,7 @@ _Chunks: TypeAlias = Iterable[Mapping[str, Any]] | None
 _Piece: TypeAlias = tuple[str | None, str | None, str | None, int | None, int | None]
 _Tracking: TypeAlias = Mapping[Any, Any] | WorkerSeries | None
 _Scalars: TypeAlias = dict[str, float | None]
-_Reading: TypeAlias = Literal["rss", "peak_rss", "usage", "runqueue", "io_wait", "io"]
-
 class _Settings(TypedDict):
-    readings: list[_Reading]
     sampler_interval: float
 
 class _SamplerStats(TypedDict):
@@ -46,7 +43,7 @@ class _Faults(TypedDict):
     count: int
     last: str | None
 
-class _WorkerEvent(TypedDict):
+class _WorkerChange(TypedDict):
     worker: str
     kind: Literal["joined", "left"]
     when: datetime
@@ -110,6 +107,7 @@ class ColumnReader:
 @final
 class track_metrics(Generic[_P, _R]):
     __wrapped__: Callable[_P, _R]
+    _function: Callable[_P, _R]
     __name__: str
     __qualname__: str
     def __new__(cls, func: Callable[_P, _R]) -> Self: ...
@@ -141,40 +139,21 @@ class track_memory(_Section):
 class track_bytes(_Section):
     def __new__(cls, processor: Any, events: Any, name: str) -> Self: ...
 
-class BaseInstrumentationContext:
-    processor: Any
-    name: Any
-    def __init__(self, processor: Any, name: Any = None) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc: BaseException | None = None,
-        traceback: TracebackType | None = None,
-        /,
-    ) -> bool | None: ...
-    def record_metric(self, name: str, value: Any, /) -> None: ...
-
-def configure(
-    *, readings: Iterable[_Reading] | None = None, sampler_interval: float | None = None
-) -> _Settings: ...
+def record_metric(processor: Any, name: str, value: Any, /) -> None: ...
+def configure(*, sampler_interval: float | None = None) -> _Settings: ...
 def sampler_stats() -> _SamplerStats: ...
 def parse_work_item(text: str, /) -> _Piece | None: ...
 def faults() -> _Faults: ...
 def describe_host() -> dict[str, str]: ...
 def load_legacy(
     path: str | bytes | PathLike[str] | PathLike[bytes], /
-) -> tuple[Run, dict[Any, Any], Any, tuple[float, float]]: ...
-def sum_reports(
-    reports: Sequence[Mapping[str, Any]], replayed: ChunkLog | None = None
-) -> dict[str, Any]: ...
+) -> tuple[Run, bytes, bytes | None, tuple[float, float]]: ...
 def split_replayed(chunks: ChunkLog, topics: Iterable[str], /) -> tuple[ChunkLog, ChunkLog]: ...
 def now() -> float: ...
 def hold_clock() -> None: ...
 def release_clock() -> None: ...
 def shift_clocks(chunks: ChunkLog, offsets: dict[str, float], /) -> ChunkLog: ...
 def format_value(value: float | None, unit: str, /) -> str: ...
-def flush_outbox(topic: str | None = None, /) -> None: ...
 def get_process_memory() -> float: ...
 def catalogue() -> list[_CatalogueRow]: ...
 
@@ -184,15 +163,20 @@ def catalogue() -> list[_CatalogueRow]: ...
 class WorkerSeries:
     def __new__(cls) -> Self: ...
     def __len__(self, /) -> int: ...
-    def tick(self, workers: Iterable[Any] | Mapping[Any, Any], when: _When | None = None) -> None: ...
     def tick_values(
         self, when: _When | None, workers: dict[str, dict[str, Any]]
     ) -> None: ...
     def join(
-        self, address: str, when: _When | None = None, threads: int = 0, host: str | None = None
+        self,
+        worker: str,
+        when: _When | None = None,
+        cores: int | None = None,
+        host: str | None = None,
+        memory_limit: float | None = None,
     ) -> None: ...
-    def leave(self, address: str, when: _When | None = None) -> None: ...
-    def extend(self, piece: WorkerSeries, from_tick: int = 0, from_event: int = 0) -> None: ...
+    def leave(self, worker: str, when: _When | None = None) -> None: ...
+    def sample(self, worker: str, when: _When, /, **columns: float | str | None) -> None: ...
+    def extend(self, more: WorkerSeries, /) -> None: ...
     def as_tracking_data(self) -> dict[str, dict[Any, Any]]: ...
     @classmethod
     def from_tracking_data(cls, data: Mapping[str, Any], /) -> Self: ...
@@ -204,7 +188,7 @@ class WorkerSeries:
     @property
     def hosts(self) -> dict[str, str | None]: ...
     @property
-    def events(self) -> list[_WorkerEvent]: ...
+    def changes(self) -> list[_WorkerChange]: ...
     @property
     def nbytes(self) -> int: ...
     @property
@@ -214,6 +198,35 @@ class WorkerSeries:
 class Attempts:
     def __new__(cls) -> Self: ...
     def __len__(self, /) -> int: ...
+    def add(
+        self,
+        key: str,
+        *,
+        kind: str = "other",
+        worker: str | None = None,
+        ready: _When | None = None,
+        sent: _When | None = None,
+        start: _When | None = None,
+        stop: _When | None = None,
+        ended: _When | None = None,
+        outcome: str = "done",
+        exception: str | None = None,
+        name: str | None = None,
+        thread: int | None = None,
+        transfer_seconds: float | None = None,
+        deserialize_seconds: float | None = None,
+        disk_seconds: float | None = None,
+        nbytes: float | None = None,
+        departed: bool = True,
+    ) -> None: ...
+    def worker_left(
+        self,
+        worker: str,
+        when: _When,
+        expected: bool = False,
+        running: int = 0,
+        lost: Iterable[str] = (),
+    ) -> None: ...
     def records(self, *, foreign: bool = False) -> list[dict[str, Any]]: ...
     def set_kind(self, prefix: str, kind: str, /) -> None: ...
     def to_bytes(self) -> bytes: ...
@@ -226,17 +239,9 @@ class Attempts:
     @property
     def nbytes(self) -> int: ...
 
-@final
-class TaskWatch:
-    def __new__(cls, tasks: Mapping[Any, Any]) -> Self: ...
-    def transition(self, key: Any, start: str, finish: str, /, **kwargs: Any) -> None: ...
-    def raised(self, /, **kwargs: Any) -> None: ...
-    def expect(self, keys: Iterable[Any], /) -> None: ...
-    def moved(self, key: Any, worker: str, /) -> None: ...
-    def left(
-        self, worker: str, expected: bool, running: int, lost: Iterable[Any], stimulus_id: str
-    ) -> None: ...
-    def finish(self) -> Attempts: ...
+def sample_workers(
+    series: WorkerSeries, workers: Iterable[Any] | Mapping[Any, Any], when: _When | None = None
+) -> None: ...
 
 # ---- on this machine ----
 
@@ -251,6 +256,7 @@ class ProcessTree:
     def __new__(cls, pid: int = 0, proc_root: str | None = None) -> Self: ...
     def __len__(self, /) -> int: ...
     def sample(self) -> bool: ...
+    def pause(self, interval: float, /) -> float: ...
     def series(self, workers: dict[int, int | None], host: str) -> WorkerSeries: ...
     def news(self, workers: dict[int, int | None], host: str) -> WorkerSeries: ...
     @property
@@ -289,7 +295,6 @@ class _SummaryTable(TypedDict):
 class Summary:
     def __new__(cls, source: Run | Mapping[str, Any], run: Run | None = None) -> Self: ...
     def draw(self, width: int = 80, color: bool = False, table: str | None = None) -> str: ...
-    def json(self) -> str: ...
     @property
     def tables(self) -> list[_SummaryTable]: ...
     @property
@@ -315,7 +320,7 @@ class Run:
         attempts: Attempts | None = None,
     ) -> Self: ...
     def metrics(
-        self, *, chunk_info: bool = True, files_and_workers: bool = True, budget: bool = True
+        self, *, files_and_workers: bool = True
     ) -> dict[str, Any]: ...
     def budget(
         self, by: Literal["dataset", "worker", "host", "file"] | None = None
@@ -405,172 +410,11 @@ def file_metrics(chunks: _Chunks, report: Mapping[str, Any] | None = None) -> di
 def efficiency_metrics(
     workflow: Mapping[str, Any] | None, worker: Mapping[str, Any] | None
 ) -> _Scalars: ...
-def all_metrics(
-    report: Mapping[str, Any] | None,
-    tracking_data: _Tracking,
-    t_start: float | None,
-    t_end: float | None,
-    custom_metrics: Mapping[str, Any] | None = None,
-    span_metrics: Mapping[Any, Any] | None = None,
-    processor_name: str | None = None,
-    chunk_metrics: _Chunks = None,
-    section_metrics: _Chunks = None,
-) -> dict[str, Any]: ...
-def chunk_info(
-    chunks: _Chunks, /
-) -> dict[tuple[str, int, int], tuple[float, float, int | None]]: ...
 
-# ---- what plots show ----
+# ---- for plots ----
 
-# a buffer of numbers, such as an array of numpy's (of which older stubs do not say so), or a sequence
-_Numbers: TypeAlias = Any
-
-class _Timeline(TypedDict):
-    start: float
-    time: memoryview[float]
-    workers: memoryview[float]
-    sum: memoryview[float]
-    mean: memoryview[float]
-    min: memoryview[float]
-    p10: memoryview[float]
-    p50: memoryview[float]
-    p90: memoryview[float]
-    max: memoryview[float]
-    n_workers: int
-    # name, times, values, mean, peak
-    lines: list[tuple[str, memoryview[float], memoryview[float], float, float]]
-
-class _WorkerCounts(TypedDict):
-    start: float
-    time: memoryview[float]
-    workers: memoryview[float]
-
-class _Throughput(TypedDict):
-    n: int
-    start: float
-    edges: memoryview[float]
-    rates: memoryview[float]
-    running: memoryview[float]
-
-class _Gantt(TypedDict):
-    n: int
-    start: float
-    edges: memoryview[float]
-    owners: memoryview[int]
-    # within the limits
-    chunk: NotRequired[memoryview[int]]
-    row: NotRequired[memoryview[int]]
-    left: NotRequired[memoryview[float]]
-    width: NotRequired[memoryview[float]]
-    first_row: NotRequired[memoryview[int]]
-    # beyond them
-    rows: NotRequired[int]
-    busy: NotRequired[memoryview[float]]
-
-class _Statistics(TypedDict):
-    n: int
-    mean: float
-    min: float
-    max: float
-    median: float
-    p95: float
-
-class _Histogram(_Statistics):
-    edges: memoryview[float]
-    counts: memoryview[int]
-
-class _Ranges(_Statistics):
-    means: memoryview[float]
-    lows: memoryview[float]
-    highs: memoryview[float]
-
-class _Pairs(TypedDict):
-    n: int
-    x_edges: memoryview[float]
-    y_edges: memoryview[float]
-    intercept: float | None
-    slope: float | None
-    r: float | None
-    # within the limit
-    x: NotRequired[memoryview[float]]
-    y: NotRequired[memoryview[float]]
-    # beyond it
-    counts: NotRequired[memoryview[int]]
-
-def plot_timeline(
-    tracking_data: _Tracking,
-    measure: str,
-    points: int = 1000,
-    lines: int = 0,
-    line_points: int = 1000,
-    means: bool = False,
-) -> _Timeline | None: ...
-def plot_worker_counts(tracking_data: _Tracking, points: int = 1000) -> _WorkerCounts | None: ...
-def plot_throughput(
-    intervals: Mapping[Any, Any] | tuple[_Numbers, _Numbers, _Numbers], bins: int = 200
-) -> _Throughput | None: ...
-def plot_gantt(
-    owners: _Numbers,
-    starts: _Numbers,
-    ends: _Numbers,
-    n_owners: int,
-    limit: int = 5000,
-    rows: int = 100,
-    bins: int = 600,
-) -> _Gantt | None: ...
-def plot_histogram(
-    values: _Numbers, bins: int, skip: _Numbers | None = None
-) -> _Histogram | None: ...
-def plot_pairs(
-    x: _Numbers,
-    y: _Numbers,
-    skip: _Numbers | None = None,
-    limit: int = 5000,
-    x_bins: int = 80,
-    y_bins: int = 60,
-) -> _Pairs | None: ...
-def plot_ranges(
-    values: _Numbers, groups: int, order: _Numbers | None = None, skip: _Numbers | None = None
-) -> _Ranges | None: ...
-def plot_sums(codes: _Numbers, values: _Numbers, groups: int, /) -> memoryview[float]: ...
-def plot_tasks(
-    span_metrics: Mapping[Any, Any] | None, beside: bool = False
-) -> dict[str, dict[str, float]]: ...
-
-# ---- what the report shows ----
-
-class _Top(TypedDict):
-    rest: int
-    # a row a group, and one more for the rest if there is one
-    code: memoryview[int]
-    rows: memoryview[int]
-    skipped: memoryview[float]
-    # sums, maxima, ratios
-    columns: list[memoryview[float]]
-
-class _Outliers(TypedDict):
-    n: int
-    index: memoryview[int]
-    expected: memoryview[float]
-
-def report_top(
-    codes: _Numbers,
-    groups: int,
-    sums: Sequence[_Numbers],
-    maxima: Sequence[_Numbers] = (),
-    ratios: Sequence[tuple[int, int]] = (),
-    skip: _Numbers | None = None,
-    order: int = 0,
-    limit: int = 200,
-) -> _Top: ...
-def report_outliers(
-    x: _Numbers,
-    y: _Numbers,
-    intercept: float,
-    slope: float,
-    skip: _Numbers | None = None,
-    limit: int = 20,
-) -> _Outliers: ...
+def worker_ticks(run: Run, /) -> tuple[bytes, bytes]: ...
+def pack_lanes(owners: Buffer, starts: Buffer, ends: Buffer, /) -> bytes: ...
 
 # ---- while a run goes on ----
 
@@ -588,11 +432,9 @@ class _ProgressView(TypedDict):
 class Progress:
     def __new__(cls, start: float) -> Self: ...
     def add_chunks(self, chunks: Iterable[Mapping[str, Any]], now: float, /) -> None: ...
-    def add_series(self, piece: WorkerSeries, /) -> None: ...
+    def add_series(self, more: WorkerSeries, /) -> None: ...
     def look(self, now: float, total: int = 0) -> _ProgressView: ...
 
 # ---- for this package and its tests ----
 
-def _unpack_record(data: Buffer, /) -> ChunkRecord: ...
-def _reduce_chunk_log(log: ChunkLog, /) -> tuple[type[list[Any]], tuple[bytes | list[Any]]]: ...
 def _fail_allocations(after: int | None, /) -> None: ...

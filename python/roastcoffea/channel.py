@@ -1,83 +1,148 @@
-"""The way of records beside the output: from the process that made them to the one that collects.
+"""Sends records, independently of the output, from the process that made them to the one that collects them.
 
-A topic is a string ``"<kind>:<rest>"``. The engine holds the records of a topic back for a moment and then
-calls `deliver` in the thread that processed the chunk; `flush` sends what is still held back.
+A topic is a string ``"<kind>:<rest>"``, an attribute of the processor. The decorator calls `put` with each chunk.
+Records of a topic are collected for a moment and sent together by the sender that is registered for the kind.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 import stat
 import struct
 import threading
+import time
 import weakref
 import zlib
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import NamedTuple
 
-from roastcoffea import _core
+from roastcoffea._core import ChunkLog
 
-__all__ = ["SharedFile", "close", "deliver", "flush", "flush_later", "take_memory"]
+__all__ = ["SharedFile", "close", "deliver", "flush", "put", "register", "take_memory"]
 
+# A message costs its sender some 10 µs where many are sent, and on Dask, with the event loops of worker and scheduler,
+# 1 ms of CPU time: with one message a second or for this many chunks, messages take 0.1 % of a core at most.
+_MOST = 256
+_DUE_SECONDS = 1.0
+
+
+class _Way(NamedTuple):
+    send: Callable[[str, bytes], None] | None
+    flush_later: Callable[[str, float], None] | None
+    at_once: bool
+
+
+class _Held:
+    """Records of a topic that were not sent yet. In a deque, threads add and take without a lock, which a forked
+    process could inherit locked."""
+
+    def __init__(self) -> None:
+        self.logs: deque[ChunkLog] = deque()
+        self.since = 0.0
+
+
+_ways: dict[str, _Way] = {}
+_modules = {"dask": "roastcoffea.backends._dask_channel"}  # loaded with the first topic of their kind
+_held: dict[str, _Held] = {}
 _kept: dict[str, list[bytes]] = {}
 _closed: deque[str] = deque(maxlen=1000)
 _lock = threading.Lock()
+os.register_at_fork(after_in_child=_held.clear)  # the parent sends its records itself
+
+
+def register(
+    kind: str,
+    send: Callable[[str, bytes], None] | None,
+    flush_later: Callable[[str, float], None] | None = None,
+    at_once: bool = False,
+) -> None:
+    """Adds a kind of topic, or replaces it.
+
+    `send` gets the topic and one packed chunk log, in the thread that processed a chunk or in the one that flushes.
+    None: topics of this kind only name a run, nothing is sent. `flush_later` gets the topic and arranges that `flush`
+    is called after so many seconds, as the next chunk may take long; without it records wait for the next chunk or for
+    the end of the run. `at_once`: each record is sent alone, without waiting.
+    """
+    _ways[kind] = _Way(send, flush_later, at_once)
+
+
+def _way(topic: str) -> _Way:
+    kind = topic.partition(":")[0]
+    if kind not in _ways and kind in _modules:
+        importlib.import_module(_modules[kind])
+    if kind not in _ways:
+        raise ValueError(f"no channel is registered for records of the kind {kind!r}")
+    return _ways[kind]
+
+
+def put(topic: str, log: ChunkLog, raised: bool) -> None:
+    """Takes ownership of the record of a chunk, and sends the records that are due."""
+    way = _way(topic)
+    if way.send is None:
+        return
+    held = _held.get(topic) or _held.setdefault(topic, _Held())
+    now = time.monotonic()
+    begins = not held.logs
+    if begins:
+        held.since = now
+    held.logs.append(log)
+    if raised or way.at_once or len(held.logs) >= _MOST or now - held.since >= _DUE_SECONDS:
+        _send(topic, held)
+    elif begins and way.flush_later is not None:
+        way.flush_later(topic, _DUE_SECONDS)
+
+
+def _send(topic: str, held: _Held) -> None:
+    """A record that cannot be delivered is dropped: the output has it as well."""
+    logs: list[ChunkLog] = []
+    with suppress(IndexError):  # another thread may take some of them
+        while True:
+            logs.append(held.logs.popleft())
+    if logs:
+        whole = logs[0]
+        for log in logs[1:]:
+            whole += log
+        deliver(topic, whole.to_bytes())
 
 
 def deliver(topic: str, data: bytes) -> None:
-    """Sends one packed chunk log; nobody listens to a topic that was closed."""
-    if topic in _closed:
-        return
-    kind, _, rest = topic.partition(":")
-    if kind == "memory":
-        with _lock:
-            _kept.setdefault(topic, []).append(data)
-    elif kind == "file":
-        _append(rest, data)
-    elif kind == "dask":
-        _log_event(topic, data)
-    else:
-        raise ValueError(f"a topic begins with memory:, file: or dask:, not {topic!r}")
+    """Sends one packed chunk log, unless the topic was closed."""
+    way = _way(topic)
+    if way.send is not None and topic not in _closed:
+        way.send(topic, data)
 
 
 def flush(topic: str | None = None) -> None:
-    """Sends what this process still holds back, of one topic or of all."""
-    _core.flush_outbox(topic)
-
-
-def flush_later(topic: str, seconds: float) -> None:
-    """Sees to it that what is held back now is sent in a moment. In memory it waits for who takes it."""
-    if not topic.startswith("dask:"):
-        return
-    worker = _dask_worker()
-    # By way of the loop: the thread of a task must not touch its timers.
-    worker.loop.add_callback(worker.loop.call_later, seconds, _flush_on, worker)
-
-
-def _flush_on(worker: Any) -> None:
-    """In the event loop of a worker: what is sent goes through this very worker."""
-    from distributed.utils import set_thread_state
-
-    with suppress(Exception), set_thread_state(execution_state={"worker": worker}):
-        flush()
+    """Sends the waiting records of this process, of one topic or of all."""
+    for each, held in list(_held.items()):
+        if topic is None or each == topic:
+            _send(each, held)
 
 
 def close(topic: str) -> None:
-    """Sends what is held back. Chunks that are still running, of a run that failed, send nothing more."""
+    """Sends the waiting records. Chunks of a failed run that are still running send nothing more."""
     flush(topic)
     _closed.append(topic)
+    _held.pop(topic, None)
+
+
+def _keep(topic: str, data: bytes) -> None:
+    with _lock:
+        _kept.setdefault(topic, []).append(data)
 
 
 def take_memory(topic: str) -> list[bytes]:
-    """What was delivered in this process; it is gone afterwards."""
+    """Takes the records that were delivered in this process."""
     flush(topic)
     with _lock:
         return _kept.pop(topic, [])
 
 
-# Before each record in a shared file: a sign by which records are found again behind damage, length and checksum.
+# Before each record in a shared file: a mark to find records after damage, length and checksum.
 _SIGN = b"\x89roast\r\n"
 _HEAD = struct.Struct("<8sII")
 _TOKEN_BYTES = 16
@@ -86,13 +151,13 @@ _TOKEN_BYTES = 16
 class SharedFile:
     """A file in memory that the processes of this machine append records to.
 
-    It has no name in any folder: nothing is left behind, however this process ends, and no full disk concerns it.
-    Others open it as this process's descriptor; the token at its beginning tells them that it is the one they mean.
+    The file has no name in any folder: nothing is left behind, however this process ends, and a full disk does not
+    matter. Other processes open it through the descriptor of this process; the token at its beginning identifies it.
     """
 
     def __init__(self) -> None:
-        """An OSError or AttributeError where the system has no such files."""
-        self.damaged = 0  # places where something was written that is no record
+        """Raises an OSError or AttributeError if the system has no such files."""
+        self.damaged = 0  # places with bytes that are no record
         token = secrets.token_bytes(_TOKEN_BYTES)
         self._descriptor = os.memfd_create("roastcoffea")
         self._close = weakref.finalize(self, os.close, self._descriptor)
@@ -129,9 +194,9 @@ class SharedFile:
         self._close()
 
 
-def _append(rest: str, data: bytes) -> None:
+def _append(topic: str, data: bytes) -> None:
     """One write of one record: several writers do not mix."""
-    path, _, token = rest.rpartition("?")
+    path, _, token = topic.partition(":")[2].rpartition("?")
     # A descriptor that was closed may be a device of the user's by now, which is not to be opened.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ValueError("the collector has closed the file of the records")
@@ -147,18 +212,8 @@ def _append(rest: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _log_event(topic: str, data: bytes) -> None:
-    """From the thread of a task by its own worker; from elsewhere (a flush) by any of this process."""
-    _dask_worker().log_event(topic, {"roastcoffea": data})
-
-
-def _dask_worker() -> Any:
-    from distributed import worker as module
-
-    task: Any = vars(module)["thread_state"]
-    worker = getattr(task, "execution_state", {}).get("worker")
-    if worker is None:
-        worker = next(iter(module.Worker._instances), None)
-    if worker is None:
-        raise ValueError("there is no Dask worker in this process")
-    return worker
+register("memory", _keep)
+# A process of a pool ends without notice.
+register("file", _append, at_once=True)
+# Only identifies the run.
+register("run", None)

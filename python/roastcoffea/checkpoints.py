@@ -1,4 +1,4 @@
-"""Checkpoints of Coffea hold what they would hold without us."""
+"""Keeps our records out of Coffea's checkpoints."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from roastcoffea.guard import hook
 __all__ = ["CleanCheckpoints"]
 
 _METRICS = "metrics"
-# The numbers of Coffea's report, which are those of another run where a chunk is replayed.
+# The numbers of Coffea's report; for a replayed chunk they are of another run.
 _SUMS = ("entries", "bytesread", "processtime")
 
 
 class CleanCheckpoints(CheckpointerABC):  # type: ignore[misc]
-    """A user's checkpointer. What it saves has no records of ours, and Coffea's metrics only if the user wants them;
-    what it loads is counted. It runs in the worker, where this package is known to be."""
+    """A user's checkpointer. It saves no records of ours, and Coffea's metrics only if the user wants them; loaded
+    chunks are counted. It runs in a worker that has this package."""
 
     def __init__(self, users: Any, with_metrics: bool, output_key: str, replayed_key: str) -> None:
         self._users = users
@@ -40,9 +40,9 @@ class CleanCheckpoints(CheckpointerABC):  # type: ignore[misc]
             for mapping, key, value in ours:
                 mapping[key] = value
 
-    @hook("a checkpoint could not be looked at")
+    @hook("a checkpoint could not be read")
     def _counted(self, found: Any) -> Any:
-        """A copy, for a checkpointer may keep what it returns. Coffea adds the counts up."""
+        """A copy, because a checkpointer may keep the object that it returns. Coffea adds up the counts."""
         if not isinstance(found, MutableMapping):
             return None
         metrics = found.get(_METRICS) or {}
@@ -55,7 +55,7 @@ class CleanCheckpoints(CheckpointerABC):  # type: ignore[misc]
 
     @hook("records of chunks may be in a checkpoint")
     def _take_out(self, output: Any) -> list[tuple[MutableMapping[str, Any], str, Any]]:
-        """What is ours in the output of a chunk, with its place."""
+        """Our entries in the output of a chunk, with their place."""
         if not isinstance(output, MutableMapping):
             return []
         places = [(output.get("out"), self._output_key), *([] if self._with_metrics else [(output, _METRICS)])]

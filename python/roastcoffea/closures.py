@@ -1,7 +1,7 @@
-"""What Coffea sends to its workers: a function inside of `functools.partial`, with some of its arguments.
+"""The functions that Coffea sends to its workers, in `functools.partial` with some of their arguments.
 
-Coffea builds it anew in each call. A copy with another argument concerns that call alone; nothing that the user can
-see is changed.
+Coffea builds them for each call. A copy with another argument affects that call alone; the user's objects do not
+change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def replace(closure: Any, old: Any, new: Any) -> Any:
 
 
 def argument(call: functools.partial[Any], name: str) -> Any:
-    """The value of an argument; a LookupError where the closure does not have it."""
+    """The value of an argument; a LookupError if the closure does not have it."""
     if name in call.keywords:
         return call.keywords[name]
     return call.args[_position(call, name)]

@@ -1,8 +1,8 @@
 """Keeps our failures out of the user's run.
 
-A hook is a function of ours that the user's run calls: a wrapper around Coffea, a callback of Dask, the way into the
-collector's context and out of it. Whatever a hook raises becomes a note of the collectors that are open, and the run
-goes on. KeyboardInterrupt and SystemExit are the user's and pass.
+A hook is a function of ours that the user's run calls: a wrapper around Coffea, a callback of Dask, the entry and exit
+of the collector's context. An exception in a hook becomes a note of the open collectors, and the run goes on.
+KeyboardInterrupt and SystemExit pass.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["HOOKS", "attempt", "hook", "listen", "unlisten", "warn", "words"]
+__all__ = ["HOOKS", "Notes", "attempt", "hook", "listen", "unlisten", "warn", "words"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -25,8 +25,21 @@ _lock = threading.Lock()
 _listeners: list[Callable[[str], None]] = []
 
 
+class Notes(list[str]):
+    """Texts that say what could not be measured, and why; each once."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        super().__init__(texts)
+        self._seen = set(self)
+
+    def add(self, text: str) -> None:
+        if text not in self._seen:
+            self._seen.add(text)
+            self.append(text)
+
+
 def listen(note: Callable[[str], None]) -> None:
-    """`note` is told of every failure from now on."""
+    """`note` is called for every failure from now on."""
     with _lock:
         _listeners.append(note)
 
@@ -38,7 +51,7 @@ def unlisten(note: Callable[[str], None]) -> None:
 
 
 def hook(what: str, default: Any = None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Makes a function a hook: where it fails it returns `default`, and a note begins with `what`."""
+    """Makes a function a hook: if it fails it returns `default`, and there is a note that begins with `what`."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)
@@ -56,7 +69,7 @@ def hook(what: str, default: Any = None) -> Callable[[Callable[_P, _R]], Callabl
 
 
 def attempt(what: str, note: Callable[[str], None], function: Callable[..., Any], *args: Any) -> Any:
-    """What `function` returns; None where it fails, and then a note says so."""
+    """The result of `function`; None if it fails, and then a note says so."""
     try:
         return function(*args)
     except Exception as error:
@@ -65,7 +78,7 @@ def attempt(what: str, note: Callable[[str], None], function: Callable[..., Any]
 
 
 def words(error: BaseException) -> str:
-    """An exception as text. Its own text is code of whoever wrote its class, and may fail as well."""
+    """An exception as text. Its `__str__` is user code and may fail as well."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:
@@ -73,7 +86,7 @@ def words(error: BaseException) -> str:
 
 
 def warn(text: str, stacklevel: int = 2) -> None:
-    """Warns, and does not raise where warnings are errors."""
+    """Warns, and does not raise if warnings are errors."""
     try:
         warnings.warn(text, stacklevel=stacklevel + 1)
     except Exception:

@@ -1,7 +1,7 @@
-"""Which records belong to a run.
+"""Finds the records that belong to a run.
 
-A record carries the topic that its processor had when it was made, as a number. So a record that comes from another
-run, replayed from what somebody kept, is told by what it says of itself; no clock is asked.
+A record contains the topic of its processor as a number. So a record of another run, replayed from a checkpoint, is
+recognised by its own contents, without a clock.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ class RunIdentity:
     together may have one processor, which has the topic of the last one."""
 
     def __init__(self, topic: str | None) -> None:
-        # One that nothing can be sent to still says which run it is.
+        # A topic without a channel still identifies the run.
         self.topic = f"run:{uuid.uuid4().hex}" if topic is None else topic
         self.topics = {self.topic}
         self.mixed = False  # whether another run had the same processor at the same time
+
+    @property
+    def is_open(self) -> bool:
+        return self in _open
 
     def open(self) -> None:
         with _lock:
@@ -38,8 +42,8 @@ class RunIdentity:
             _open[:] = [other for other in _open if other is not self]
 
     def meet(self, topics: Iterable[str], watching: Iterable[str]) -> None:
-        """A processor has these topics in a call that the runs of the topics `watching` see: the runs of any other
-        topic make calls of their own with it."""
+        """The processor has these topics in a call that the runs of the topics `watching` see; runs of other topics use
+        the processor in calls of their own."""
         strangers = set(topics).difference(watching)
         with _lock:
             for run in _open if strangers else ():

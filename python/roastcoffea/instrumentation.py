@@ -1,6 +1,14 @@
 """Context managers that mark a part of process()."""
 
-from roastcoffea._core import BaseInstrumentationContext, track_bytes, track_memory, track_time
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roastcoffea._core import record_metric, track_bytes, track_memory, track_time
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
 
 track_section = track_time
 
@@ -11,3 +19,30 @@ __all__ = [
     "track_section",
     "track_time",
 ]
+
+
+class BaseInstrumentationContext:
+    """Base of a context manager of your own; call ``self.record_metric(name, value)`` in it."""
+
+    processor: Any = None
+    name: Any = None
+
+    def __init__(self, processor: Any, name: Any = None) -> None:
+        self.processor = processor
+        self.name = name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(  # type: ignore[exit-return]  # one of the user's may return True
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc: BaseException | None = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> bool | None:
+        return False
+
+    def record_metric(self, name: str, value: Any, /) -> None:
+        """Stores a value of your own with the chunk that is being processed."""
+        record_metric(self.processor, name, value)

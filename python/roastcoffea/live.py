@@ -2,83 +2,63 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run, WorkerSeries
-from roastcoffea.export.measurements import Beside
-from roastcoffea.progress import News
+from roastcoffea.export.measurements import additions_to
+from roastcoffea.guard import words
 
 __all__ = ["LiveWriter"]
 
-# A client that is killed loses what it did not yet write: at most two seconds, the way here included.
-INTERVAL = 1.0
-
 
 class LiveWriter:
-    """A thread that fetches what is new and appends it to a measurement."""
+    """Appends the news to a measurement."""
+
+    # A client that is killed loses unwritten data: at most two seconds, including the transfer.
+    interval = 1.0
 
     def __init__(
-        self,
-        path: Path,
-        overwrite: bool,
-        source: News,
-        meta: Callable[[], dict[str, str]],
-        clock: Callable[[], float] = _core.now,
-        interval: float = INTERVAL,
+        self, path: Path, overwrite: bool, meta: Callable[[], dict[str, str]], clock: Callable[[], float] = _core.now
     ) -> None:
         self.path = path
-        self.failure: str | None = None
+        self.failure: str | None = None  # why something could not be written
         self._meta = meta
-        self._source = source
-        self._interval = interval
         self._clock = clock
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
         self._start = clock()
-        # What was fetched and is not written yet: it waits there when a look fails.
+        # Not written yet; kept here if writing fails.
         self._chunks, self._series = ChunkLog(), WorkerSeries()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="roastcoffea-live", daemon=True)
 
-    def start(self) -> None:
-        self._start = self._clock()
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the thread; what is new since the last look comes with the whole run."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def abandon(self) -> None:
-        """Leaves nothing behind."""
-        self.stop()
-        self._measurement.abandon()
-
-    def finish(self, run: Run, beside: Beside) -> None:
-        """Puts the whole run in its place."""
-        self._measurement.finish(run, **beside)
-
-    def _run(self) -> None:
-        while not self._stop.wait(self._interval):
-            try:
-                self.append()
-            except Exception as error:
-                # The run goes on, and the next look may succeed; the whole run is written at the end.
-                self.failure = f"{type(error).__name__}: {error}"
-
-    def append(self) -> None:
-        logs, piece = self._source.news()
-        for data in logs:
+    def take(self, records: list[bytes], samples: WorkerSeries | None) -> None:
+        for data in records:
             try:
                 self._chunks.merge_unique(ChunkLog.from_bytes(data))
-            except ValueError as error:  # a damaged one, which costs the others nothing
-                self.failure = f"{type(error).__name__}: {error}"
-        if piece is not None:
-            self._series.extend(piece)
+            except ValueError as error:  # a damaged one; the others are kept
+                self.failed(error)
+        if samples is not None:
+            self._series.extend(samples)
         self._measurement.append(
             Run(t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta())
         )
         self._chunks, self._series = ChunkLog(), WorkerSeries()
+
+    def failed(self, error: Exception) -> None:
+        """The run goes on, and the next attempt may succeed; the whole run is written at the end."""
+        self.failure = words(error)
+
+    def abandon(self) -> None:
+        """Leaves nothing behind."""
+        self._measurement.abandon()
+
+    def finish(
+        self, run: Run, metrics: Mapping[str, Any], t0: float, t1: float, config: Mapping[str, Any] | None
+    ) -> list[str]:
+        """Replaces it by the whole run. Returns notes: what could not be saved, or not be written during the run."""
+        parts = additions_to(metrics, run, t0, t1, config)
+        self._measurement.finish(run, **parts)
+        if self.failure is None:
+            return parts["notes"]
+        return [*parts["notes"], f"not all data was written during the run ({self.failure}); it was saved at the end"]

@@ -1,7 +1,7 @@
-"""Attributes that collectors put on objects of the user's, and take off again.
+"""Attributes that collectors set on the user's objects, and remove again.
 
-Several collectors, in several threads, may put the same attribute on one object. The last one in force decides what
-is seen; the first value comes back with the last one that is taken off, in whatever order that happens.
+Several collectors, in several threads, may put the same attribute on one object. The last one in force decides the
+value. The original value is restored when all are removed, in any order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["GONE", "Mark"]
 
-GONE: Any = object()  # an attribute that was not there, and is not there afterwards
+GONE: Any = object()  # the attribute did not exist, and is deleted afterwards
 
 _lock = threading.RLock()
 _attributes: dict[tuple[int, str], _Attribute] = {}
@@ -27,15 +27,15 @@ class _Attribute:
 
 
 class Mark:
-    """Puts `value` on `owner` until it is taken off. An owner that takes no attribute stays as it is."""
+    """Sets `value` on `owner` until it is removed. An owner that accepts no attribute stays unchanged."""
 
     def __init__(self, owner: Any, name: str, value: Any, missing: Any = GONE) -> None:
-        """`missing` is what an attribute that was not there becomes afterwards."""
+        """`missing` is the later value of an attribute that did not exist before."""
         self._owner, self._name, self._value = owner, name, value
         self._key = id(owner), name
         with _lock:
             before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
-            # Noted before it is put there: whatever happens, it can be taken off.
+            # Registered before it is set: whatever happens, it can be removed.
             _attributes.setdefault(self._key, _Attribute(before)).marks.append(self)
             with suppress(Exception):
                 setattr(owner, name, value)
@@ -46,7 +46,7 @@ class Mark:
             return [mark._value for mark in _attributes[self._key].marks] if self._key in _attributes else []
 
     def take_off(self) -> None:
-        """Again: nothing happens."""
+        """A second call does nothing."""
         with _lock:
             there = _attributes[self._key] if self._key in _attributes else None
             if there is None or self not in there.marks:

@@ -1,7 +1,7 @@
-"""Measures what Coffea reads before it runs: each file is opened once to learn how long it is.
+"""Measures Coffea's preprocessing: each file is opened once to learn its length.
 
-The report does not count it. The numbers come back with what Coffea learns of a file, and are taken out
-before it looks.
+Coffea's report does not count it. The numbers travel with the metadata of a file, and are removed before Coffea reads
+them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from roastcoffea.backends._executors import class_names, kind_of
+from roastcoffea.backends._executors import kind_of, sends_by_value
 from roastcoffea.backends._remote import by_value
 from roastcoffea.closures import find, replace
 from roastcoffea.guard import hook
 
 __all__ = ["METHODS", "Preprocessing", "count_reading"]
 
-# The methods of Runner that do it, and where each gets a file's metadata from.
+# The methods of Runner that preprocess, and the function from which each gets a file's metadata.
 METHODS = {
     "_preprocess_fileset_root": "metadata_fetcher_root",
     "_preprocess_fileset_parquet": "metadata_fetcher_parquet",
@@ -26,11 +26,12 @@ _KEY = "__roastcoffea_preprocessing__"
 
 
 class Preprocessing:
-    """One call: how long it took, of how many files, and what was read if that is known of all of them."""
+    """One call: duration, number of files, and the reads if they are known for all files."""
 
     def __init__(self, fetcher: Any = None) -> None:
         """`fetcher` is the function of Coffea's that opens a file."""
         self.fetcher = fetcher
+        self.executing = False  # whether an executor has it
         self.seconds = 0.0
         self.files = 0
         self.bytes: int | None = 0
@@ -58,9 +59,9 @@ def _sum(left: int | None, right: int | None) -> int | None:
 
 
 def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Runs where the file is opened: `fetch`, with its own view of uproot, which counts what it reads.
+    """Runs in the process that opens the file: calls `fetch` with its own view of uproot, which counts the reads.
 
-    Whatever cannot be counted is left out; what `fetch` does and raises is never changed.
+    Reads that cannot be counted are left out; results and exceptions of `fetch` do not change.
     """
     import types
 
@@ -106,7 +107,7 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: A
 def count_reading(
     executor: Any, closure: Any, into: Preprocessing
 ) -> tuple[Any, Callable[[Any], None]] | None:
-    """What an executor is to do instead, and who takes the counts out of its result; None where reading cannot be
+    """The function to execute instead, and the one that removes the counts from its result; None if reads cannot be
     counted."""
     fetch = into.fetcher
     call = find(closure, fetch)
@@ -114,19 +115,21 @@ def count_reading(
         call, args, keywords = fetch, (), {}
     else:
         args, keywords = call.args, call.keywords
-    # Dask's workers may lack this package; processes of this machine have it, and need a name to import.
-    if "DaskExecutor" in class_names(executor):
+    # Workers elsewhere may lack this package; processes of this machine have it, and need a name to import.
+    if sends_by_value(executor):
         function: Any = by_value(fetch_and_count)
     elif kind_of(executor) != "elsewhere":
         function = fetch_and_count
     else:
         return None
+    into.executing = True
     counting = functools.partial(function, _KEY, fetch, *args, **keywords)
     return replace(closure, call, counting), functools.partial(_take_counts, into)
 
 
-@hook("what preprocessing read is not known")
+@hook("the reads of preprocessing are not known")
 def _take_counts(into: Preprocessing, result: Any) -> None:
+    into.executing = False
     found, _ = result
     counts = []
     for item in found:

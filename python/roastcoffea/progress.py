@@ -1,4 +1,4 @@
-"""One line that says how far a run has come, while it goes on."""
+"""One line with the progress of a run, while it goes on."""
 
 from __future__ import annotations
 
@@ -7,82 +7,12 @@ import shutil
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from roastcoffea._core import ChunkLog, Progress, WorkerSeries, format_value
 
-__all__ = ["LiveLine", "NewsReader", "SharedNews", "shows_own_bar"]
-
-# How often the line is written anew.
-INTERVAL = 0.5
-
-
-class News(Protocol):
-    """Who tells what is new: a backend, or a reader of shared news."""
-
-    def news(self) -> tuple[list[bytes], WorkerSeries | None]: ...
-
-
-class SharedNews:
-    """The news of a backend for several readers: each gets all of it, and the backend is asked by
-    one at a time."""
-
-    def __init__(self, backend: News) -> None:
-        self._backend = backend
-        self._lock = threading.Lock()
-        # A reader that nobody holds any more is one for whom nothing need be kept.
-        self._readers: weakref.WeakSet[NewsReader] = weakref.WeakSet()
-
-    def reader(self) -> NewsReader:
-        """Told of all that comes from now on."""
-        made = NewsReader(self)
-        with self._lock:
-            self._readers.add(made)
-        return made
-
-    def tell(self, reader: NewsReader) -> tuple[list[bytes], WorkerSeries | None]:
-        with self._lock:
-            self._readers.add(reader)
-            logs, piece = self._backend.news()
-            for one in self._readers:
-                one.keep(logs, piece)
-            return reader.take()
-
-    def leave(self, reader: NewsReader) -> None:
-        with self._lock:
-            self._readers.discard(reader)
-            reader.take()
-
-
-class NewsReader:
-    """One who is told the news of a backend."""
-
-    def __init__(self, shared: SharedNews) -> None:
-        self._shared = shared
-        self._logs: list[bytes] = []
-        self._series: WorkerSeries | None = None
-
-    def news(self) -> tuple[list[bytes], WorkerSeries | None]:
-        """All that is new to this reader."""
-        return self._shared.tell(self)
-
-    def close(self) -> None:
-        """Nothing is kept for it until it asks again."""
-        self._shared.leave(self)
-
-    def keep(self, logs: list[bytes], piece: WorkerSeries | None) -> None:
-        self._logs += logs
-        if piece is not None:
-            if self._series is None:
-                self._series = WorkerSeries()
-            self._series.extend(piece)
-
-    def take(self) -> tuple[list[bytes], WorkerSeries | None]:
-        told = self._logs, self._series
-        self._logs, self._series = [], None
-        return told
+__all__ = ["LiveLine", "shows_own_bar"]
 
 
 def shows_own_bar(executor: Any) -> bool:
@@ -91,30 +21,23 @@ def shows_own_bar(executor: Any) -> bool:
 
 
 class LiveLine:
-    """Rewrites one line of a terminal until it is stopped.
+    """Rewrites one line of a terminal at each update, until it is stopped.
 
-    Where `stream` (standard error, if it is not given) is no terminal, or one that cannot go back to
-    the beginning of a line, nothing is ever written. The line has no colours.
+    If `stream` (default: standard error) is not a terminal, or cannot return to the beginning of a line, nothing is
+    written. The line has no colours.
     """
 
-    def __init__(
-        self,
-        source: News,
-        stream: TextIO | None = None,
-        interval: float = INTERVAL,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._source = source
+    interval = 0.5
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._interval = interval
         self._clock = clock
         self._progress = Progress(clock())
         self._total = 0
-        self._width = 0  # of what stands in the terminal
+        self._width = 0  # of the text in the terminal
         self._hidden = 0
+        self._ended = False
         self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
 
     @property
     def active(self) -> bool:
@@ -126,30 +49,21 @@ class LiveLine:
 
     def expect(self, chunks: int) -> None:
         """So many chunks more will come."""
-        self._total += chunks
+        with self._lock:  # two threads may call two Runners
+            self._total += chunks
 
     def start(self) -> None:
-        if not self.active:
-            self._leave()
-        elif self._thread is None:
-            self._progress = Progress(self._clock())
-            self._total = 0
-            self._stop.clear()
-            self._thread = threading.Thread(target=self._run, name="roastcoffea-line", daemon=True)
-            self._thread.start()
+        """The run begins: rates count from here."""
+        self._progress = Progress(self._clock())
 
     def stop(self) -> None:
-        """Takes the line away; the cursor stands where it began."""
-        self._stop.set()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join()
-        self._leave()
+        """Erases the line; the cursor is where it began."""
         with self._lock:
+            self._ended = True
             self._erase()
 
     def give_way(self) -> None:
-        """From now on somebody else writes there; come_back() as often ends it."""
+        """Hides the line while Coffea writes; each call needs one come_back()."""
         with self._lock:
             self._hidden += 1
             self._erase()
@@ -158,35 +72,28 @@ class LiveLine:
         with self._lock:
             self._hidden = max(0, self._hidden - 1)
 
-    def __enter__(self) -> LiveLine:
-        self.start()
-        return self
+    # ---- the text ----
 
-    def __exit__(self, *exc: object) -> None:
-        self.stop()
-
-    # ---- what is shown ----
-
-    def look(self) -> str:
-        """Fetches what is new; the line."""
-        logs, piece = self._source.news()
+    def take(self, records: list[bytes], samples: WorkerSeries | None) -> None:
+        if self._ended:
+            return
         now = self._clock()
-        for data in logs:
+        for data in records:
             self._progress.add_chunks(ChunkLog.from_bytes(data), now)
-        if piece is not None:
-            self._progress.add_series(piece)
-        return self._words(now)
+        if samples is not None:
+            self._progress.add_series(samples)
+        line = self._words(now)
+        with self._lock:
+            self._write(line)
+
+    def failed(self, error: Exception) -> None:
+        """Switches the line off: the run matters more."""
+        self.stop()
 
     def _words(self, now: float) -> str:
         seen = self._progress.look(now, self._total)
         done = format_value(seen["chunks"], "1")
-        parts = [
-            (
-                f"{done} of {format_value(self._total, '1')} chunks"
-                if self._total
-                else f"{done} chunks"
-            )
-        ]
+        parts = [f"{done} of {format_value(self._total, '1')} chunks" if self._total else f"{done} chunks"]
         if seen["failed"]:
             parts.append(f"{format_value(seen['failed'], '1')} failed")
         if seen["byte_rate"] is not None:
@@ -197,9 +104,7 @@ class LiveLine:
             workers = int(seen["workers"])
             parts.append(f"{format_value(workers, '1')} worker{'' if workers == 1 else 's'}")
         if seen["memory"] is not None:
-            limit = (
-                f" of {format_value(seen['memory_limit'], 'bytes')}" if seen["memory_limit"] else ""
-            )
+            limit = f" of {format_value(seen['memory_limit'], 'bytes')}" if seen["memory_limit"] else ""
             parts.append(f"{format_value(seen['memory'], 'bytes')}{limit}")
         if seen["seconds_left"] is not None:
             parts.append(f"{format_value(seen['seconds_left'], 's')} left")
@@ -207,26 +112,8 @@ class LiveLine:
 
     # ---- the terminal ----
 
-    def _run(self) -> None:
-        while not self._stop.wait(self._interval):
-            try:
-                line = self.look()
-                with self._lock:
-                    self._write(line)
-            except Exception:
-                # The run is worth more than a line about it: no more of it.
-                with self._lock:
-                    self._erase()
-                self._leave()
-                return
-
-    def _leave(self) -> None:
-        """Nothing need be kept for a line that is not shown."""
-        if isinstance(self._source, NewsReader):
-            self._source.close()
-
     def _write(self, line: str) -> None:
-        if self._hidden or self._stop.is_set():
+        if self._hidden or self._ended:
             return
         # One column stays free: a full line would make the terminal begin another one.
         line = line[: max(self._columns() - 1, 1)]

@@ -1,6 +1,6 @@
-"""Where a run comes from: versions, machine, revision of the user's own code.
+"""The origin of a run: versions, machine, revision of the user's code.
 
-Texts only. What is not known is left out.
+Texts only; unknown ones are left out.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from roastcoffea._core import __version__, describe_host
 
 __all__ = ["provenance"]
 
-# The distributions whose version tells how a run came about.
+# The distributions whose versions are recorded.
 PACKAGES = ("coffea", "dask", "distributed", "uproot", "awkward", "numpy")
 GIT_SECONDS = 2.0
-# Where git looks before it looks around.
+# Variables that tell git where the repository is.
 _ELSEWHERE = frozenset(("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"))
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def provenance() -> dict[str, str]:
-    """What can be told of this process, its machine and the folder that it works in."""
+    """The versions of this process, its machine, and the revision of its working folder."""
     known = {
         "roastcoffea_version": __version__,
         "python_version": platform.python_version(),
@@ -63,7 +63,7 @@ def _git_revision() -> str | None:
 
 
 def _read_revision(git: Path) -> str | None:
-    """As most repositories keep it: to start the program takes milliseconds."""
+    """Reads the usual files: starting git takes milliseconds."""
     try:
         head = (git / "HEAD").read_text().strip()
         if not head.startswith("ref: refs/"):

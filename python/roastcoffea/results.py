@@ -1,4 +1,4 @@
-"""What can be had of a run, whether it was just collected or comes from disk."""
+"""The results of a run, just collected or from disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Results", "SavedRun", "open_run"]
 
 
 class Results:
-    """The ways to look at a run; a derived class has ``metrics`` and ``run``."""
+    """Results of a run; a derived class has ``metrics`` and ``run``."""
 
     if TYPE_CHECKING:  # properties or attributes
 
@@ -32,7 +32,7 @@ class Results:
         return self.metrics
 
     def _shown_metrics(self) -> Mapping[str, Any] | Run:
-        """What the summary is made of."""
+        """The metrics of the summary."""
         return self._ready_metrics()
 
     def print_summary(self) -> None:
@@ -55,14 +55,14 @@ class Results:
         return self.run
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Writes all of it as one HTML file that needs nothing but a browser; returns the path."""
+        """Writes a report as one HTML file that needs only a browser; returns the path."""
         from roastcoffea.report import save_report
 
         self._ready_metrics()
         return save_report(self, path)
 
     def _repr_html_(self) -> str | None:
-        """The summary in a notebook; nothing as long as there is none."""
+        """The summary in a notebook; None while there is none."""
         from roastcoffea.report import summary_html
 
         return None if self.metrics is None else summary_html(self)
@@ -70,7 +70,7 @@ class Results:
     def budget(
         self, by: Literal["dataset", "worker", "host", "file"] | None = None
     ) -> dict[Any, Any] | None:
-        """Where every core-second went; None where it is not known how many there were."""
+        """Where every core-second went; None if the available core-seconds are not known."""
         return self._ready_run().budget(by)
 
     def diagnose(self) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ class Results:
 
     @property
     def attempts(self) -> list[dict[str, Any]]:
-        """Every try of every task, as the scheduler saw it; empty where nobody did."""
+        """Every try of every task, as the scheduler saw it; empty if the tasks were not watched."""
         attempts = self._ready_run().attempts
         return [] if attempts is None else attempts.records()
 
@@ -104,7 +104,7 @@ class SavedRun(Results):
         self._legacy = measurement.legacy
 
     def _shown_metrics(self) -> Mapping[str, Any] | Run:
-        # What 0.1.x recorded is in `metrics`; the summary is computed anew, as ``roast show`` does.
+        # `metrics` holds the numbers of 0.1.x; the summary is computed again, as in ``roast show``.
         return self.run if self._legacy else self.metrics
 
     def __repr__(self) -> str:
@@ -124,13 +124,13 @@ class SavedRun(Results):
 
     @property
     def span_metrics(self) -> dict[Any, Any]:
-        """What Dask's spans measured."""
+        """What the engine measured of its tasks."""
         spans: dict[Any, Any] = self.metrics.get("raw_span_metrics") or {}
         return spans
 
     @property
     def meta(self) -> dict[str, str]:
-        """Where the run comes from."""
+        """The origin of the run."""
         return self.run.meta
 
     @property
@@ -144,5 +144,5 @@ class SavedRun(Results):
 
 
 def open_run(path: str | os.PathLike[str]) -> SavedRun:
-    """A measurement of ours or of roastcoffea 0.1.x, with all that a collector offers after its run."""
+    """Opens a measurement of ours or of roastcoffea 0.1.x, with all results of a collector."""
     return SavedRun(read_measurement(path))

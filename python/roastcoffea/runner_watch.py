@@ -1,9 +1,10 @@
 """Watches Coffea's Runner while a collector is open.
 
-Every way of running leads through one method of Runner, and from there to the call of an executor. Both are wrapped
-while at least one watch is open, and put back with the last one. What Coffea hands to an executor and gets from it
-tells all that must be known; neither the Runner nor the processor is changed. A call is seen by the watches of its own
-context (thread or task); one from a context without any is seen by the only watch there is.
+Every run goes through one method of Runner, and from there to the call of an executor. Both are wrapped while at least
+one watch is open, and restored with the last one. If other code has wrapped a method meanwhile, it is left unchanged:
+our wrapper stays inside and does nothing. The arguments and results of an executor contain everything that is needed;
+neither the Runner nor the processor is changed. A call is seen by the watches of its own context (thread or task). A
+call from a context without a watch is seen if there is only one watch.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ OUTPUT_KEY = "__roastcoffea_metrics__"
 REPLAYED_KEY = "__roastcoffea_replayed__"
 FLAG = "_roastcoffea_collect_metrics"
 
-# From the inside out: the first one that a version of Coffea has is the one that is wrapped.
+# From the inside out: the first one that this version of Coffea has is wrapped.
 _METHODS = ("_run_impl", "_run", "run")
 
 
 class Watcher(Protocol):
-    """Who is told of the calls."""
+    """The receiver of the calls."""
 
     def call_begins(self, call: RunnerCall) -> None: ...
 
@@ -50,7 +51,7 @@ class Watcher(Protocol):
 
 
 class RunnerCall:
-    """One call of a Runner, as far as it has come."""
+    """The state of one call of a Runner."""
 
     def __init__(self, runner: Any, fileset: Any, processor: Any) -> None:
         self.runner = runner
@@ -63,6 +64,7 @@ class RunnerCall:
         self.processed: list[Any] = []  # of the pieces, those whose output came back
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
+        self.executing = False  # whether an executor has the pieces
         self.looked = False  # whether what is ours was taken out of the output
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
         self.replayed = 0  # of the pieces, those that came from a checkpoint
@@ -70,16 +72,16 @@ class RunnerCall:
         self.error: BaseException | None = None
         self.token: Token[Any] | None = None
 
-    def tell(self, event: str) -> None:
+    def tell(self, method: str) -> None:
         for watcher in self.watchers:
-            attempt("a call of the Runner", watcher.note, getattr(watcher, event), self)
+            attempt("a call of the Runner", watcher.note, getattr(watcher, method), self)
 
     def note(self, text: str) -> None:
         for watcher in self.watchers:
             watcher.note(text)
 
     def take_chunks(self, output: Any) -> None:
-        """Takes the records out of an output, which looks as if they had never been there."""
+        """Removes the records from an output without a trace."""
         if isinstance(output, MutableMapping):
             found = output.pop(OUTPUT_KEY, None)
             if isinstance(found, list):
@@ -95,58 +97,42 @@ def is_tracked(processor: Any) -> bool:
 
 
 class Tasks:
-    """Which piece of work is in which task of Dask.
-
-    No future is kept: that would keep its result. Of a key there are its 16 bytes, for there may be millions.
-    """
+    """Which piece of work is in which task of the engine. No future is kept: that would keep its result."""
 
     def __init__(self) -> None:
-        self._hashed: list[tuple[str, bytes, list[Any]]] = []
-        self._by_key: dict[str, Any] = {}
+        self._noted: list[tuple[list[str], list[Any]]] = []
 
     def note(self, keys: list[str], items: list[Any]) -> None:
         """The keys of tasks, in the order of the pieces."""
-        stem = keys[0].rpartition("-")[0]
-        digests = [_digest(key, stem) for key in keys]
-        if all(digests):
-            self._hashed.append((stem, b"".join(digests), items))
-        else:
-            self._by_key.update(zip(keys, items, strict=True))
+        self._noted.append((keys, items))
 
     def add(self, other: Tasks) -> None:
-        self._hashed += other._hashed
-        self._by_key.update(other._by_key)
+        self._noted += other._noted
 
     def items(self, keys: Iterable[str]) -> list[Any]:
         """The pieces of these tasks, as far as they are known."""
-        wanted: dict[str, set[bytes]] = {}  # by what is in front of the hash
-        found: list[Any] = []
-        for key in keys:
-            stem = key.rpartition("-")[0]
-            wanted.setdefault(stem, set()).add(_digest(key, stem))
-            if key in self._by_key:
-                found.append(self._by_key[key])
-        for stem, digests, items in self._hashed:
-            for at, item in enumerate(items) if stem in wanted else ():
-                if digests[at * _DIGEST_BYTES : (at + 1) * _DIGEST_BYTES] in wanted[stem]:
-                    found.append(item)
-        return found
+        wanted = set(keys)
+        return [item for noted, items in self._noted for key, item in zip(noted, items) if key in wanted]
 
 
-_DIGEST_BYTES = 16
+class _Patch:
+    """A wrapper in place of a method. While it is not active, it only calls the method."""
 
+    def __init__(self, owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        self.owner, self.name = owner, name
+        self.active = True
+        self.original = original = owner.__dict__[name]
+        watched = wrap(original)
 
-def _digest(key: str, stem: str) -> bytes:
-    """What a key has behind its stem; nothing where that is no hash."""
-    head, _, tail = key.rpartition("-")
-    try:
-        return bytes.fromhex(tail) if head == stem and len(tail) == 2 * _DIGEST_BYTES else b""
-    except ValueError:
-        return b""
+        @functools.wraps(original)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return watched(*args, **kwargs) if self.active else original(*args, **kwargs)
+
+        self.method = method
 
 
 class RunnerWatch:
-    """Open: calls of Runner are told to the watcher."""
+    """While it is open, the watcher is notified of calls of Runner."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
@@ -170,7 +156,7 @@ _open: list[Watcher] = []
 _here: ContextVar[tuple[Watcher, ...]] = ContextVar("roastcoffea_watchers", default=())
 _call: ContextVar[RunnerCall | None] = ContextVar("roastcoffea_call", default=None)
 _preprocessing: ContextVar[Preprocessing | None] = ContextVar("roastcoffea_preprocessing", default=None)
-_patched: list[tuple[type, str, Callable[..., Any]]] = []
+_patched: list[_Patch] = []
 
 
 def _watchers() -> list[Watcher]:
@@ -178,12 +164,10 @@ def _watchers() -> list[Watcher]:
     return here or (list(_open) if len(_open) == 1 else [])
 
 
-# ---- what is wrapped ----
+# ---- wrapping ----
 
 def _install() -> None:
-    """Imports Coffea, if it is there at all: a program may come to its Runner only inside the context."""
-    if _patched:
-        return
+    """Imports Coffea, if it is installed: a program may import its Runner only inside the context."""
     try:
         runner: type = import_module("coffea.processor.executor").Runner
     except ImportError:
@@ -200,32 +184,36 @@ def _install() -> None:
 
 
 def _wrap(owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    original = owner.__dict__[name]
-    wrapped = wrap(original)
-    _patched.append((owner, name, original))  # first: whatever happens, it can be put back
-    setattr(owner, name, wrapped)
+    """Called under the lock. A second call does nothing."""
+    if not any(patch.owner is owner and patch.name == name for patch in _patched):
+        patch = _Patch(owner, name, wrap)
+        _patched.append(patch)  # first: whatever happens, it can be restored
+        setattr(owner, name, patch.method)
 
 
 def _remove() -> None:
-    for owner, name, original in _patched:
-        setattr(owner, name, original)
+    """Called under the lock; calls nothing that could fail."""
+    for patch in _patched:
+        patch.active = False
+        if patch.name in patch.owner.__dict__ and patch.owner.__dict__[patch.name] is patch.method:
+            setattr(patch.owner, patch.name, patch.original)
     _patched[:] = []
 
 
 def _wrap_executor(executor: Any) -> None:
-    """Wraps the call of an executor, and the ways in which Coffea's own hand the pieces out: that of Dask's client,
-    and that of a pool."""
+    """Wraps the call of an executor, and the methods by which Coffea's own executors submit pieces: of Dask's client
+    and of a pool."""
     client = getattr(sys.modules.get("distributed.client"), "Client", None)
     pool = getattr(executor, "pool", None)
     for owner, name, wrap in (
         (type(executor), "__call__", _watched_execution),
-        (client, "map", _noted_map),
-        (pool if isinstance(pool, type) else type(pool), "submit", _noted_submit),
+        (client, "map", functools.partial(_noted, _note_tasks)),
+        (pool if isinstance(pool, type) else type(pool), "submit", functools.partial(_noted, _note_future)),
     ):
         for base in getattr(owner, "__mro__", ()):
             if callable(base.__dict__.get(name)):
                 with _lock:
-                    if not any(patched is base and at == name for patched, at, _ in _patched):
+                    if _open:  # another thread may have closed the last watch meanwhile
                         _wrap(base, name, wrap)
                 break
 
@@ -275,7 +263,7 @@ def _end_call(call: RunnerCall, error: BaseException | None) -> None:
 
 
 def _leave(variable: ContextVar[Any], token: Token[Any] | None) -> None:
-    """Back to what was around."""
+    """Restores the enclosing state."""
     try:
         if token is not None:
             variable.reset(token)
@@ -285,7 +273,7 @@ def _leave(variable: ContextVar[Any], token: Token[Any] | None) -> None:
 
 
 def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Tracing calls process() on arrays without data, to see what it touches: that is no chunk."""
+    """Tracing calls process() on arrays without data, to find the columns it uses: that is not a chunk."""
 
     @functools.wraps(original)
     def preprocess(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -321,15 +309,19 @@ def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
     return execute
 
 
-@hook("what Coffea hands to its executor could not be looked at")
+@hook("the arguments of the executor could not be read")
 def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Callable[[Any], None]] | None:
-    """What to execute instead, and who looks at the result; None where nobody watches."""
+    """What to execute instead, and who looks at the result; None where nobody watches, and where the method of one
+    executor calls that of another, both of which are wrapped."""
     preprocessing, call = _preprocessing.get(), _call.get()
     if preprocessing is not None:
-        return count_reading(executor, function, preprocessing)
-    work = None if call is None else find(function, getattr(type(call.runner), "_work_function", None))
-    if call is None or work is None:
+        return None if preprocessing.executing else count_reading(executor, function, preprocessing)
+    if call is None or call.executing:
         return None
+    work = find(function, getattr(type(call.runner), "_work_function", None))
+    if work is None:
+        return None
+    call.executing = True
     call.items = list(items)
     call.tell("work_is_known")
     closure = _with_report(call, work) or work
@@ -338,7 +330,7 @@ def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Cal
 
 @hook("Coffea's report is not there")
 def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.partial[Any] | None:
-    """The same work with Coffea's report in its output; a checkpoint holds what it would hold without us."""
+    """The same work with Coffea's report in its output; checkpoints do not change."""
     wanted = bool(argument(work, "savemetrics"))
     checkpointer = argument(work, "checkpointer")
     if checkpointer is not None:
@@ -359,9 +351,9 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
     return with_arguments(work, savemetrics=True, checkpointer=checkpointer)
 
 
-@hook("the output of the run could not be looked at")
+@hook("the output of the run could not be read")
 def _look_at_output(call: RunnerCall, result: Any) -> None:
-    """Before postprocess() sees what the executor returns."""
+    """Runs before postprocess() gets the output of the executor."""
     wrapped, error = result
     if isinstance(error, BaseException):
         call.error = error
@@ -369,9 +361,9 @@ def _look_at_output(call: RunnerCall, result: Any) -> None:
     call.looked = True
 
 
-@hook("the output of the run could not be looked at")
+@hook("the output of the run could not be read")
 def _look_again(call: RunnerCall, result: Any) -> None:
-    """Where the executor's call was not seen: what is ours has no place in the result."""
+    """If the executor's call was not seen: removes our entries from the result."""
     if not call.looked:
         _take_out(call, result)
 
@@ -394,7 +386,7 @@ def _take_out(call: RunnerCall, wrapped: Any) -> None:
 
 
 def _work_of(report: dict[str, Any], chunks: int, replayed: dict[str, Any]) -> dict[str, Any]:
-    """Coffea's report as it returns it, without what a checkpoint has replayed: that was another run's work."""
+    """Coffea's report without the chunks that a checkpoint replayed: they are another run's work."""
     plain = {key: list(value) if isinstance(value, set) else value for key, value in report.items()}
     plain["chunks"] = chunks
     return {key: value - replayed[key] if key in replayed else value for key, value in plain.items()}
@@ -403,7 +395,7 @@ def _work_of(report: dict[str, Any], chunks: int, replayed: dict[str, Any]) -> d
 # ---- preprocessing ----
 
 def _watched_preprocessing(fetcher: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Preprocessing reads what no report counts."""
+    """Counts the reads of preprocessing, which no report contains."""
 
     @functools.wraps(original)
     def preprocess_fileset(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -435,15 +427,15 @@ def _end_preprocessing(preprocessing: Preprocessing, token: Token[Any], begun: f
         attempt("preprocessing", watcher.note, watcher.preprocessed, preprocessing)
 
 
-# ---- how pieces are handed out ----
+# ---- how pieces are submitted ----
 
-def _noted_map(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A worker that dies does not say which piece of work its tasks had."""
+def _noted(note: Callable[..., None], original: Callable[..., Any]) -> Callable[..., Any]:
+    """`original`, a method that makes futures, with `note(futures, *args)` after each call."""
 
     @functools.wraps(original)
     def submit(self: Any, *args: Any, **kwargs: Any) -> Any:
         futures = original(self, *args, **kwargs)
-        _note_tasks(futures, *args)
+        note(futures, *args)
         return futures
 
     return submit
@@ -451,6 +443,7 @@ def _noted_map(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @hook("the pieces of failed tasks are not known")
 def _note_tasks(futures: Any, function: Any = None, values: Any = (), *more: Any) -> None:
+    """A worker that dies does not say which piece of work its tasks had."""
     call = _call.get()
     if call is None or not isinstance(values, list) or not isinstance(futures, list):
         return
@@ -459,20 +452,9 @@ def _note_tasks(futures: Any, function: Any = None, values: Any = (), *more: Any
         call.tasks.note([str(future.key) for future in futures], items)
 
 
-def _noted_submit(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Of the pieces that a pool could not do, Coffea names the first one only."""
-
-    @functools.wraps(original)
-    def submit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        future = original(self, *args, **kwargs)
-        _note_future(future, *args)
-        return future
-
-    return submit
-
-
 @hook("the pieces that a pool could not do are not known")
 def _note_future(future: Any, function: Any = None, value: Any = None, *more: Any) -> None:
+    """Of the pieces that a pool could not do, Coffea names the first one only."""
     call, item = _call.get(), _item_in(value)
     if call is not None and item is not None:
         future.add_done_callback(functools.partial(_note_failure, call.failed, item))
@@ -485,6 +467,6 @@ def _note_failure(failed: list[Any], item: Any, future: Future[Any]) -> None:
 
 
 def _item_in(value: Any) -> Any:
-    """The piece of work in what a task is given, which may be (piece, heavy input)."""
+    """The piece of work in the argument of a task, which may be (piece, heavy input)."""
     item = value[0] if isinstance(value, tuple) and value else value
     return item if hasattr(item, "entrystart") else None

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "analyse/budget_internal.h"
+#include "roast/figures.h"
 
 static const char *const part_names[][2] = {
 #define X(name, label) {#name, label},
@@ -27,33 +28,19 @@ const char *roast_budget_split_name(roast_budget_split split) {
 
 /* ---- rows ---- */
 
-roast_status roast_budget_table_id(roast_budget_table *table, uint32_t entry, roast_str name,
-                                   uint32_t *id) {
-    void *rows = table->rows;
-    /* Room for one more than there is: datasets and files get a row without a name at the end. */
-    ROAST_TRY(roast_array_reserve(&rows, &table->capacity, sizeof *table->rows,
-                                  (size_t)table->count + 2));
-    table->rows = rows;
-    ROAST_TRY(entry != 0 ? roast_names_id_in(&table->names, entry, name, id)
-                         : roast_intern_add(&table->names.texts, name, id));
-    if (*id == table->count)
-        table->rows[table->count++] = (roast_budget_row){.available = 0};
-    return ROAST_OK;
-}
-
 unsigned roast_budget_rows_of(roast_budget_work *work, uint32_t worker,
                               const roast_budget_clocks *chunk,
                               roast_budget_row *rows[ROAST_BUDGET_ROWS]) {
     roast_budget_table *tables = work->budget->tables;
     unsigned count = 0;
     rows[count++] = &work->budget->total;
-    rows[count++] = &tables[ROAST_BY_worker].rows[worker];
+    rows[count++] = roast_budget_row_at(&tables[ROAST_BY_worker], worker);
     if (work->workers[worker].host != ROAST_NONE)
-        rows[count++] = &tables[ROAST_BY_host].rows[work->workers[worker].host];
+        rows[count++] = roast_budget_row_at(&tables[ROAST_BY_host], work->workers[worker].host);
     if (chunk != NULL && chunk->dataset != ROAST_NONE)
-        rows[count++] = &tables[ROAST_BY_dataset].rows[chunk->dataset];
+        rows[count++] = roast_budget_row_at(&tables[ROAST_BY_dataset], chunk->dataset);
     if (chunk != NULL && chunk->file != ROAST_NONE)
-        rows[count++] = &tables[ROAST_BY_file].rows[chunk->file];
+        rows[count++] = roast_budget_row_at(&tables[ROAST_BY_file], chunk->file);
     return count;
 }
 
@@ -86,40 +73,33 @@ static void add_available(roast_budget_work *work) {
     }
 }
 
-/* ---- what the spans know ---- */
+/* ---- figures of the spans ---- */
 
 typedef struct span_seconds {
     double processing_cpu, processing, reduction, other;
 } span_seconds;
 
-static bool span_is(const roast_span_value *span, const char *context, const char *activity) {
-    return roast_str_equal(span->context, roast_str_of(context)) &&
-           roast_str_equal(span->activity, roast_str_of(activity)) &&
-           roast_str_equal(span->unit, roast_str_of("seconds"));
-}
-
 static span_seconds sum_spans(const roast_run *run) {
     span_seconds sums = {0, 0, 0, 0};
-    roast_str processor = roast_run_processor(run);
-    for (uint32_t i = 0; i < roast_run_span_count(run); i++) {
-        roast_span_value span = roast_run_span(run, i);
-        bool cpu = span_is(&span, "execute", "thread-cpu");
-        if (!cpu && !span_is(&span, "execute", "thread-noncpu"))
+    for (uint32_t i = 0; i < roast_run_figure_count(run); i++) {
+        roast_figure figure = roast_run_figure(run, i);
+        bool cpu = figure.activity == ROAST_ACTIVITY_cpu;
+        if (!cpu && figure.activity != ROAST_ACTIVITY_noncpu)
             continue;
-        if (processor.data == NULL || roast_str_equal(span.prefix, processor)) {
-            sums.processing += span.value;
-            sums.processing_cpu += cpu ? span.value : 0;
-        } else if (roast_str_equal(span.prefix, roast_str_of("reduce"))) {
-            sums.reduction += span.value;
-        } else {
-            sums.other += span.value;
+        if (figure.kind == ROAST_KIND_processing) {
+            sums.processing += figure.value;
+            sums.processing_cpu += cpu ? figure.value : 0;
+        } else if (figure.kind == ROAST_KIND_reduction) {
+            sums.reduction += figure.value;
+        } else if (figure.kind == ROAST_KIND_other) {
+            sums.other += figure.value;
         }
     }
     return sums;
 }
 
-/* Without attempts the spans tell how long other tasks took, but not when nor where: it is taken from
- * the idle time of all workers alike. */
+/* Without attempts the spans give the duration of other tasks, but not when or where: it is subtracted from the
+ * idle time of all workers alike. */
 static void use_spans(roast_budget_work *work, const span_seconds *spans) {
     roast_budget_table *workers = &work->budget->tables[ROAST_BY_worker];
     double idle = 0, others = spans->reduction + spans->other;
@@ -128,9 +108,9 @@ static void use_spans(roast_budget_work *work, const span_seconds *spans) {
     if (work->budget->has_attempts || !(others > 0) || !(idle > 0))
         return;
     double taken = others < idle ? others / idle : 1, reduction = spans->reduction / others;
-    for (uint32_t worker = 0; worker < workers->count; worker++) {
+    for (uint32_t worker = 0; worker < roast_groups_count(&workers->rows); worker++) {
         for (int part = ROAST_PART_idle_ramp_up; part <= ROAST_PART_idle_tail; part++) {
-            double seconds = workers->rows[worker].parts[part] * taken;
+            double seconds = roast_budget_row_at(workers, worker)->parts[part] * taken;
             roast_budget_add(work, (roast_budget_part)part, -seconds, worker, NULL);
             roast_budget_add(work, ROAST_PART_reduction, seconds * reduction, worker, NULL);
             roast_budget_add(work, ROAST_PART_other_tasks, seconds * (1 - reduction), worker, NULL);
@@ -148,30 +128,27 @@ static void finish_row(roast_budget_row *row) {
         row->offcpu_rest = 0; /* differences of rounding */
 }
 
-/* What is left, but for differences of rounding. */
+/* The rest, except for rounding differences. */
 static void find_unaccounted(roast_budget_row *row) {
     double left = row->available - sum_of_parts(row);
     row->parts[ROAST_PART_unaccounted] = fabs(left) > 1e-9 * row->available ? left : 0;
 }
 
 static void finish_places(roast_budget_table *table) {
-    for (uint32_t i = 0; i < table->count; i++) {
-        roast_budget_row *row = &table->rows[i];
-        row->name = roast_names_get(&table->names, i);
+    for (uint32_t i = 0; i < roast_groups_count(&table->rows); i++) {
+        roast_budget_row *row = roast_budget_row_at(table, i);
+        row->name = roast_groups_name(&table->rows, i);
         find_unaccounted(row);
         finish_row(row);
     }
 }
 
-/* What is in none of the rows gets a row without a name, so that they add up to the total. */
+/* Time in none of the rows gets a row without a name, so that the rows add up to the total. */
 static roast_status add_rest(roast_budget_table *table, const roast_budget_row *total) {
     roast_budget_row rest = *total;
-    void *rows = table->rows;
-    ROAST_TRY(roast_array_reserve(&rows, &table->capacity, sizeof *table->rows,
-                                  (size_t)table->count + 1));
-    table->rows = rows;
-    for (uint32_t i = 0; i < table->count; i++) {
-        const roast_budget_row *row = &table->rows[i];
+    uint32_t count = roast_groups_count(&table->rows);
+    for (uint32_t i = 0; i < count; i++) {
+        const roast_budget_row *row = roast_budget_row_at(table, i);
         rest.available -= row->available;
         rest.offcpu_io -= row->offcpu_io;
         rest.offcpu_runqueue -= row->offcpu_runqueue;
@@ -179,28 +156,33 @@ static roast_status add_rest(roast_budget_table *table, const roast_budget_row *
             rest.parts[part] -= row->parts[part];
     }
     finish_row(&rest);
-    table->rows[table->count++] = rest;
+    ROAST_TRY(roast_groups_reserve(&table->rows, (size_t)count + 1));
+    *roast_budget_row_at(table, count) = rest;
+    table->has_rest = true;
     return ROAST_OK;
 }
 
-/* A dataset or a file has no threads of its own: what is available to it is what it used. The rest,
- * idle time above all, belongs to none of them. */
+/* A dataset or a file has no threads of its own: its available time is its used time. The rest, mostly idle time,
+ * belongs to none of them. */
 static roast_status finish_data(roast_budget_table *table, const roast_budget_row *total) {
-    for (uint32_t i = 0; i < table->count; i++) {
-        roast_budget_row *row = &table->rows[i];
-        row->name = roast_names_get(&table->names, i);
+    for (uint32_t i = 0; i < roast_groups_count(&table->rows); i++) {
+        roast_budget_row *row = roast_budget_row_at(table, i);
+        row->name = roast_groups_name(&table->rows, i);
         row->available = sum_of_parts(row);
         finish_row(row);
     }
     return add_rest(table, total);
 }
 
-/* What nobody could tell is not 0. */
+/* An unknown part is NaN, not 0. */
 static void forget_unknown(roast_budget *budget, bool has_spans) {
     for (int split = -1; split < ROAST_SPLIT_COUNT; split++) {
-        uint32_t count = split < 0 ? 1 : budget->tables[split].count;
+        uint32_t count = 1;
+        if (split >= 0)
+            roast_budget_rows(budget, (roast_budget_split)split, &count);
         for (uint32_t i = 0; i < count; i++) {
-            double *parts = split < 0 ? budget->total.parts : budget->tables[split].rows[i].parts;
+            double *parts = split < 0 ? budget->total.parts
+                                      : roast_budget_row_at(&budget->tables[split], i)->parts;
             parts[ROAST_PART_after_process] = parts[ROAST_PART_worker_overhead] = NAN;
             if (!has_spans)
                 parts[ROAST_PART_reduction] = parts[ROAST_PART_other_tasks] = NAN;
@@ -252,7 +234,7 @@ static void reset(roast_budget_work *work) {
     roast_free(work->order);
     roast_free(work->chunks);
     roast_free(work->by_origin);
-    roast_free(work->slots);
+    roast_match_reset(&work->match);
     roast_free(work->queue);
 }
 
@@ -269,7 +251,7 @@ static roast_status give_up(roast_budget_work *work, roast_status status, roast_
                            roast_status_text(status));
 }
 
-/* Microseconds since 1970 that fit with room to spare. */
+/* Microseconds since 1970, far within the range of the type. */
 static bool is_usable(const roast_run_clock *clock) {
     return clock->have && clock->end > clock->start && fabs(clock->start) < 1e12 &&
            fabs(clock->end) < 1e12;
@@ -286,7 +268,6 @@ roast_status roast_budget_is_known(const roast_run *run, bool *known, roast_erro
     if (!is_usable(&clock))
         return ROAST_OK;
     roast_budget_work work = new_work(run, &clock);
-    work.one_life = true;
     roast_status status = roast_budget_find_lives(&work);
     *known = work.life_count > 0;
     reset(&work);
@@ -302,6 +283,8 @@ roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, r
     roast_budget *budget = roast_alloc_zero(sizeof *budget);
     if (budget == NULL)
         return roast_error_set(err, ROAST_ENOMEM, where, -1, "no memory for the budget");
+    for (int i = 0; i < ROAST_SPLIT_COUNT; i++)
+        budget->tables[i].rows = ROAST_GROUPS(roast_budget_row);
     budget->wall = clock.end - clock.start;
     *work = new_work(run, &clock);
     work->budget = budget;
@@ -337,10 +320,8 @@ roast_status roast_budget_compute(const roast_run *run, roast_budget **out, roas
 void roast_budget_free(roast_budget *budget) {
     if (budget == NULL)
         return;
-    for (int i = 0; i < ROAST_SPLIT_COUNT; i++) {
-        roast_names_reset(&budget->tables[i].names);
-        roast_free(budget->tables[i].rows);
-    }
+    for (int i = 0; i < ROAST_SPLIT_COUNT; i++)
+        roast_groups_reset(&budget->tables[i].rows);
     roast_free(budget);
 }
 
@@ -356,8 +337,9 @@ const roast_budget_row *roast_budget_rows(const roast_budget *budget, roast_budg
         *count = 0;
         return NULL;
     }
-    *count = budget->tables[split].count;
-    return budget->tables[split].rows;
+    const roast_budget_table *table = &budget->tables[split];
+    *count = roast_groups_count(&table->rows) + table->has_rest;
+    return *count > 0 ? roast_budget_row_at(table, 0) : NULL;
 }
 
 double roast_budget_saving(const roast_budget *budget, roast_budget_part part) {

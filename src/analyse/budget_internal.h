@@ -3,7 +3,8 @@
 #define ROAST_ANALYSE_BUDGET_INTERNAL_H
 
 #include "base/intern.h"
-#include "metrics/names.h"
+#include "metrics/groups.h"
+#include "model/match.h"
 #include "roast/budget.h"
 
 #define ROAST_NONE UINT32_MAX
@@ -34,10 +35,7 @@ typedef enum roast_task_use {
 /* One try on a worker. start_us NO_TIME: nobody knows when it computed. */
 typedef struct roast_budget_task {
     int64_t sent, start, stop, ended;
-    union {
-        uint64_t key;  /* hash of its key, 0: none; until its chunk is found */
-        double weight; /* of the worker's time before it began; see the sweep */
-    };
+    double weight; /* of the worker's time before it began; see the sweep */
     uint32_t worker;
     uint32_t chunk; /* number of its clocks, or ROAST_NONE */
     uint8_t use;
@@ -46,9 +44,7 @@ typedef struct roast_budget_task {
 /* ---- chunks ---- */
 /* The clocks of one chunk, in seconds; NaN: not there. */
 typedef struct roast_budget_clocks {
-    uint64_t key; /* hash of its task's key */
     int64_t start;
-    uint32_t next; /* the chunk before it whose key falls into the same slot, or ROAST_NONE */
     uint32_t worker;
     double before, duration, read, cpu, io_wait, runqueue;
     int64_t thread;
@@ -57,13 +53,14 @@ typedef struct roast_budget_clocks {
     bool failed;
 } roast_budget_clocks;
 
-/* A row of datasets, files, workers or hosts, with its name's number. */
+/* The rows of datasets, files, workers or hosts. */
 typedef struct roast_budget_table {
-    roast_names names;
-    roast_budget_row *rows;
-    size_t capacity;
-    uint32_t count; /* of rows */
+    roast_groups rows; /* an item: roast_budget_row */
+    bool has_rest;     /* behind the rows stands one without a name */
 } roast_budget_table;
+static inline roast_budget_row *roast_budget_row_at(const roast_budget_table *table, uint32_t id) {
+    return roast_groups_item(&table->rows, id);
+}
 
 struct roast_budget {
     roast_budget_row total;
@@ -85,7 +82,6 @@ typedef struct roast_budget_work {
     size_t workers_capacity;
     roast_budget_life *lives;
     size_t lives_capacity, life_count;
-    bool one_life; /* is enough: whether there is any is all that is asked */
     roast_budget_task *tasks;
     size_t tasks_capacity;
     uint64_t task_count;
@@ -95,8 +91,7 @@ typedef struct roast_budget_work {
     uint32_t chunk_count;
     uint32_t *by_origin; /* worker + 1 of the chunks of an origin in their log; 0: not known yet */
     size_t origins;
-    uint32_t *slots; /* chunk by key */
-    uint32_t slot_mask;
+    roast_match match;
     /* Stretches in which the scheduler had runnable tasks that it had not sent: where each begins
      * and ends, and how much of them lies before. */
     struct roast_budget_queue {
@@ -116,9 +111,6 @@ uint32_t roast_budget_worker_of(roast_budget_work *work, roast_str name);
 /* ---- budget_chunks.c ---- */
 roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklog *log,
                                     const roast_chunk *chunk);
-/* For the tasks that were found, their chunks. */
-roast_status roast_budget_match_chunks(roast_budget_work *work);
-uint64_t roast_budget_key_hash(roast_str stem, roast_str hash, int64_t number);
 
 /* ---- budget_tasks.c ---- */
 roast_status roast_budget_find_tasks(roast_budget_work *work);
@@ -127,8 +119,8 @@ roast_status roast_budget_find_tasks(roast_budget_work *work);
 roast_status roast_budget_sweep(roast_budget_work *work);
 
 /* ---- budget.c ---- */
-/* The steps of roast_budget_compute, for who walks over the chunks for other reasons as well: begin, add
- * each chunk, end. Where begin fails there is nothing to end; its answers are those of the whole. */
+/* The steps of roast_budget_compute, for callers that walk over the chunks anyway: begin, add each chunk, end. If
+ * begin fails, there is nothing to end; it returns the errors of the whole. */
 roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, roast_error *err);
 /* `status`: of the walk; where it is not ROAST_OK, the work is only given up. */
 roast_status roast_budget_end(roast_budget_work *work, roast_status status, roast_budget **out,
@@ -142,9 +134,4 @@ unsigned roast_budget_rows_of(roast_budget_work *work, uint32_t worker,
                               roast_budget_row *rows[ROAST_BUDGET_ROWS]);
 void roast_budget_add(roast_budget_work *work, roast_budget_part part, double seconds,
                       uint32_t worker, const roast_budget_clocks *chunk);
-/* The number of a name's row, made at its first mention. `entry`: where the name stands in the log of
- * the chunks, or 0. */
-roast_status roast_budget_table_id(roast_budget_table *table, uint32_t entry, roast_str name,
-                                   uint32_t *id);
-
 #endif

@@ -1,4 +1,4 @@
-/* One worker after the other, moment by moment: which of its threads did what. */
+/* Sweeps over the time of each worker: what its threads did at each moment. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 typedef enum moment_kind {
     LIFE_BEGINS, /* index: of the life */
     SENT,        /* index: of the task */
-    LOST_SENT,   /* of a try of which nobody knows when it computed */
+    LOST_SENT,   /* of a try whose computing time is not known */
     START,
     STOP,
     ENDED,
@@ -65,26 +65,9 @@ static int in_order(const void *a, const void *b) {
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* A worker's tasks come nearly in order: most moments are where they belong, or a few places away. Gives
- * up where they are not. */
-static bool insert_in_order(moment *moments, size_t count) {
-    size_t moves = 8 * count;
-    for (size_t i = 1; i < count; i++) {
-        moment one = moments[i];
-        size_t at = i;
-        for (; at > 0 && in_order(&moments[at - 1], &one) > 0; at--)
-            moments[at] = moments[at - 1];
-        moments[at] = one;
-        if (i - at > moves)
-            return false;
-        moves -= i - at;
-    }
-    return true;
-}
-
 /* ---- idle ---- */
 
-/* How much of the time before `when` the scheduler had tasks that it had not sent. */
+/* How much of the time before `when` the scheduler had unsent tasks. */
 static int64_t queued_before(const roast_budget_work *work, int64_t when) {
     size_t low = 0, high = work->queue_count;
     while (low < high) {
@@ -123,8 +106,8 @@ static double least(double a, double b) {
     return b < a ? b : a;
 }
 
-/* Off-CPU further; what is not told of one chunk is not told of the whole. The kernel's waits are those
- * of all of process(): the reads have their share of them. */
+/* Splits off-CPU time; if one chunk has no waits, the whole has none. The kernel's waits are those of all of
+ * process(): the reads get a proportional share. */
 static void split_offcpu(sweep *s, const roast_budget_clocks *chunk, double off, double scale) {
     double all = chunk->duration - chunk->cpu, share = all > off ? off / all : 1;
     double io = least(chunk->io_wait * share, off);
@@ -137,8 +120,8 @@ static void split_offcpu(sweep *s, const roast_budget_clocks *chunk, double off,
     }
 }
 
-/* The CPU time of what is left of process() without the reads. Where nobody has measured that of the reads
- * by itself, what is left was on the CPU as far as the CPU time goes. */
+/* The CPU time of process() without the reads. If the CPU time of the reads was not measured, all CPU time counts,
+ * up to the time without the reads. */
 static double compute_cpu(const roast_budget_clocks *chunk, double duration, double read) {
     double reads = isnan(chunk->read_cpu) ? 0 : (double)chunk->read_cpu;
     double cpu = chunk->cpu > reads ? chunk->cpu - reads : 0;
@@ -148,7 +131,7 @@ static double compute_cpu(const roast_budget_clocks *chunk, double duration, dou
 static const roast_budget_clocks no_clocks = {
     .io_wait = NAN, .runqueue = NAN, .read_cpu = NAN, .dataset = ROAST_NONE, .file = ROAST_NONE};
 
-/* Shares out the `seconds` that a processing task had a thread. */
+/* Distributes the `seconds` that a processing task had a thread. */
 static void add_processing(sweep *s, const roast_budget_task *task, double seconds) {
     double whole = (double)(task->stop - task->start) / 1e6;
     if (task->chunk == ROAST_NONE) {
@@ -220,14 +203,14 @@ static void pass(sweep *s, int64_t until) {
     s->now = until;
 }
 
-static void happen(sweep *s, const moment *event) {
+static void happen(sweep *s, const moment *next) {
     roast_budget_work *work = s->work;
-    switch ((moment_kind)event->kind) {
+    switch ((moment_kind)next->kind) {
     case LIFE_BEGINS:
-        s->threads += work->lives[event->index].threads;
+        s->threads += work->lives[next->index].threads;
         break;
     case LIFE_ENDS:
-        s->threads -= work->lives[event->index].threads;
+        s->threads -= work->lives[next->index].threads;
         break;
     case SENT:
         s->waiting++;
@@ -235,12 +218,12 @@ static void happen(sweep *s, const moment *event) {
     case START:
         s->waiting--;
         s->running++;
-        work->tasks[event->index].weight = s->weight;
+        work->tasks[next->index].weight = s->weight;
         break;
     case STOP:
         s->running--;
         s->waiting++;
-        end_task(s, &work->tasks[event->index]);
+        end_task(s, &work->tasks[next->index]);
         break;
     case ENDED:
         s->waiting--;
@@ -254,19 +237,6 @@ static void happen(sweep *s, const moment *event) {
     }
 }
 
-/* The tasks of a worker and their chunks lie far apart from each other. */
-static void ask_ahead(const roast_budget_work *work, const uint32_t *order, uint64_t count,
-                      uint64_t at) {
-    enum { TASK_AHEAD = 16, CHUNK_AHEAD = 8 };
-    if (at + TASK_AHEAD < count)
-        __builtin_prefetch(&work->tasks[order[at + TASK_AHEAD]], 1);
-    if (at + CHUNK_AHEAD < count) {
-        uint32_t chunk = work->tasks[order[at + CHUNK_AHEAD]].chunk;
-        if (chunk != ROAST_NONE)
-            __builtin_prefetch(&work->chunks[chunk]);
-    }
-}
-
 static roast_status sweep_worker(sweep *s) {
     roast_budget_work *work = s->work;
     const roast_budget_worker *worker = &work->workers[s->worker];
@@ -276,15 +246,13 @@ static roast_status sweep_worker(sweep *s) {
         ROAST_TRY(add_moment(s, LIFE_BEGINS, life->from, worker->first_life + i));
     }
     const uint32_t *order = work->order + worker->first_task;
-    for (uint64_t i = 0; i < worker->tasks; i++) {
-        ask_ahead(work, order, worker->tasks, i);
+    for (uint64_t i = 0; i < worker->tasks; i++)
         ROAST_TRY(add_task(s, order[i]));
-    }
     for (uint32_t i = 0; i < worker->lives; i++) {
         const roast_budget_life *life = &work->lives[worker->first_life + i];
         ROAST_TRY(add_moment(s, LIFE_ENDS, life->to, worker->first_life + i));
     }
-    if (s->count > 0 && !insert_in_order(s->moments, s->count))
+    if (s->count > 0)
         qsort(s->moments, s->count, sizeof *s->moments, in_order);
     s->threads = s->running = s->waiting = s->lost = 0;
     s->weight = 0;
@@ -299,7 +267,7 @@ static roast_status sweep_worker(sweep *s) {
 roast_status roast_budget_sweep(roast_budget_work *work) {
     sweep s = {.work = work};
     roast_status status = ROAST_OK;
-    uint32_t count = work->budget->tables[ROAST_BY_worker].count;
+    uint32_t count = roast_groups_count(&work->budget->tables[ROAST_BY_worker].rows);
     for (s.worker = 0; s.worker < count && status == ROAST_OK; s.worker++)
         if (work->workers[s.worker].lives > 0)
             status = sweep_worker(&s);

@@ -21,10 +21,12 @@ static roast_status add_task(roast_budget_work *work, roast_budget_task task) {
     return ROAST_OK;
 }
 
-static uint64_t key_of(const roast_attempt *attempt) {
-    return attempt->key.data != NULL
-               ? roast_budget_key_hash(attempt->key, attempt->key_hash, attempt->key_number)
-               : 0;
+/* The chunk that ran in a try. */
+static uint32_t chunk_of(const roast_budget_work *work, const roast_attempt *attempt,
+                         uint32_t worker) {
+    uint64_t key = roast_match_key(attempt);
+    int64_t when = attempt->start_us != ROAST_NO_TIME ? attempt->start_us : attempt->ended_us;
+    return key != 0 ? roast_match_find(&work->match, key, worker, when) : ROAST_NONE;
 }
 
 static roast_task_use use_of(const roast_attempt *attempt) {
@@ -59,6 +61,8 @@ static roast_status add_queue(roast_budget_work *work, int64_t from, int64_t to)
 static void put_in_order(roast_budget_task *task) {
     if (task->start == ROAST_NO_TIME)
         return;
+    if (task->stop == ROAST_NO_TIME)
+        task->stop = task->ended; /* its stop was not reported */
     if (task->stop < task->start)
         task->stop = task->start;
     if (task->sent == ROAST_NO_TIME || task->sent > task->start)
@@ -77,6 +81,7 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
     roast_attempt_cursor cursor;
     roast_attempt attempt;
     roast_status status = ROAST_OK;
+    roast_match_sort(&work->match);
     roast_attempt_cursor_init(&cursor, attempts);
     while (status == ROAST_OK && roast_attempt_cursor_next(&cursor, &attempt)) {
         uint32_t worker = attempt.worker < count ? workers[attempt.worker] : ROAST_NONE;
@@ -88,9 +93,8 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
                                   .start = attempt.start_us,
                                   .stop = attempt.stop_us,
                                   .ended = attempt.ended_us,
-                                  .key = key_of(&attempt),
                                   .worker = worker,
-                                  .chunk = ROAST_NONE,
+                                  .chunk = chunk_of(work, &attempt, worker),
                                   .use = (uint8_t)use_of(&attempt)};
         put_in_order(&task);
         status = add_task(work, task);
@@ -99,7 +103,8 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
             work->tail = task.start;
     }
     roast_free(workers);
-    return status == ROAST_OK ? roast_budget_match_chunks(work) : status;
+    roast_match_reset(&work->match);
+    return status;
 }
 
 static int by_thread_and_time(const void *a, const void *b) {
@@ -111,9 +116,9 @@ static int by_thread_and_time(const void *a, const void *b) {
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* An executor of this machine does not say when a task begins. It has all of them from the start, so
- * that a thread is at the next one as soon as it has handed over the last: what lies between two chunks
- * is before process() of the second. Of a thread's first chunk it is not known. */
+/* An executor of this machine does not say when a task begins. All tasks are queued from the start, so a thread
+ * begins the next one as soon as it has finished the last: the time between two chunks is before process() of the
+ * second. For a thread's first chunk it is not known. */
 static void find_before(roast_budget_work *work) {
     if (work->chunk_count > 0)
         qsort(work->chunks, work->chunk_count, sizeof *work->chunks, by_thread_and_time);
@@ -127,7 +132,7 @@ static void find_before(roast_budget_work *work) {
     }
 }
 
-/* Nobody watched: what the chunks know of themselves. */
+/* Without attempts: tries made from the chunks. */
 static roast_status add_chunks(roast_budget_work *work) {
     int64_t first = INT64_MAX;
     if (!work->has_spans)
@@ -181,9 +186,9 @@ static void join_queue(roast_budget_work *work) {
 
 /* ---- all ---- */
 
-/* The tasks of a worker one behind the other. */
+/* The tasks sorted by worker. */
 static roast_status group_tasks(roast_budget_work *work) {
-    uint32_t workers = work->budget->tables[ROAST_BY_worker].count;
+    uint32_t workers = roast_groups_count(&work->budget->tables[ROAST_BY_worker].rows);
     if (work->task_count >= UINT32_MAX)
         return ROAST_ELIMIT;
     work->order = roast_alloc((size_t)(work->task_count + 1) * sizeof *work->order);
@@ -204,7 +209,7 @@ static roast_status group_tasks(roast_budget_work *work) {
 
 roast_status roast_budget_find_tasks(roast_budget_work *work) {
     const roast_attempts *attempts = roast_run_attempts_view(work->run);
-    uint32_t workers = work->budget->tables[ROAST_BY_worker].count;
+    uint32_t workers = roast_groups_count(&work->budget->tables[ROAST_BY_worker].rows);
     work->budget->has_attempts = attempts != NULL;
     work->tail = INT64_MIN;
     work->first_task = INT64_MAX;

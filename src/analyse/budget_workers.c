@@ -10,7 +10,7 @@ static int64_t to_us(roast_utc when) {
 
 uint32_t roast_budget_worker_of(roast_budget_work *work, roast_str name) {
     uint32_t id;
-    roast_intern *names = &work->budget->tables[ROAST_BY_worker].names.texts;
+    roast_intern *names = &work->budget->tables[ROAST_BY_worker].rows.names;
     return name.data != NULL && names->count > 0 && roast_intern_find(names, name, &id)
                ? id
                : ROAST_NONE;
@@ -30,7 +30,7 @@ static roast_status add_life(roast_budget_work *work, uint32_t worker, int64_t f
     return ROAST_OK;
 }
 
-/* What the samples of a worker say, for one whose coming and going nobody has told. */
+/* The samples of a worker, for one without a recorded join and leave. */
 typedef struct seen {
     int64_t first, last; /* NO_TIME: never */
     int32_t threads;     /* the most; 0: not known */
@@ -52,36 +52,32 @@ static seen look_at_samples(const roast_series *series, uint32_t worker) {
     return out;
 }
 
-/* One worker while its events go by. */
+/* The state of one worker during the walk over joins and leaves. */
 typedef struct presence {
     int64_t since; /* NO_TIME: it is not there */
     int32_t threads;
-    bool told; /* an event was about it */
+    bool told; /* it is known to have joined or left */
 } presence;
 
-static roast_status take_event(roast_budget_work *work, const roast_worker_event *event,
-                               presence *worker) {
-    int64_t when = to_us(event->when);
+static roast_status take_change(roast_budget_work *work, const roast_worker_change *change,
+                                presence *worker) {
+    int64_t when = to_us(change->when);
     roast_status status = ROAST_OK;
-    if (event->kind == ROAST_WORKER_JOINED) {
-        /* Told twice: with a new number of threads. */
+    if (change->kind == ROAST_WORKER_JOINED) {
+        /* Joined twice: with a new number of threads. */
         if (worker->since != ROAST_NO_TIME)
-            status = add_life(work, event->worker, worker->since, when, worker->threads);
+            status = add_life(work, change->worker, worker->since, when, worker->threads);
         worker->since = when;
-        if (event->threads > 0)
-            worker->threads = event->threads;
+        if (change->threads > 0)
+            worker->threads = change->threads;
     } else {
         int64_t since = worker->since != ROAST_NO_TIME ? worker->since : work->from;
         if (worker->since != ROAST_NO_TIME || !worker->told)
-            status = add_life(work, event->worker, since, when, worker->threads);
+            status = add_life(work, change->worker, since, when, worker->threads);
         worker->since = ROAST_NO_TIME;
     }
     worker->told = true;
     return status;
-}
-
-static bool is_enough(const roast_budget_work *work) {
-    return work->one_life && work->life_count > 0;
 }
 
 static roast_status find_lives(roast_budget_work *work, const roast_series *series,
@@ -90,14 +86,14 @@ static roast_status find_lives(roast_budget_work *work, const roast_series *seri
     for (uint32_t i = 0; i < count; i++)
         workers[i] = (presence){ROAST_NO_TIME, 0, false};
     /* A join without the threads: the samples have them. */
-    for (uint64_t i = 0; i < roast_series_event_count(series) && !is_enough(work); i++) {
-        roast_worker_event event = roast_series_event_at(series, i);
-        presence *worker = &workers[event.worker];
-        if (event.threads == 0 && worker->threads == 0)
-            worker->threads = look_at_samples(series, event.worker).threads;
-        ROAST_TRY(take_event(work, &event, worker));
+    for (uint64_t i = 0; i < roast_series_change_count(series); i++) {
+        roast_worker_change change = roast_series_change_at(series, i);
+        presence *worker = &workers[change.worker];
+        if (change.threads == 0 && worker->threads == 0)
+            worker->threads = look_at_samples(series, change.worker).threads;
+        ROAST_TRY(take_change(work, &change, worker));
     }
-    for (uint32_t i = 0; i < count && !is_enough(work); i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (workers[i].since != ROAST_NO_TIME) {
             ROAST_TRY(add_life(work, i, workers[i].since, work->to, workers[i].threads));
         } else if (!workers[i].told) {
@@ -122,10 +118,10 @@ static roast_status name_workers(roast_budget_work *work, const roast_series *se
         uint32_t id;
         roast_str host = roast_series_worker_host(series, i);
         roast_budget_worker worker = {.host = ROAST_NONE, .first_sent = INT64_MAX};
-        ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_worker], 0,
-                                        roast_series_worker_name(series, i), &id));
+        ROAST_TRY(roast_groups_find(&tables[ROAST_BY_worker].rows,
+                                    roast_series_worker_name(series, i), &id));
         if (host.data != NULL)
-            ROAST_TRY(roast_budget_table_id(&tables[ROAST_BY_host], 0, host, &worker.host));
+            ROAST_TRY(roast_groups_find(&tables[ROAST_BY_host].rows, host, &worker.host));
         work->workers[id] = worker;
     }
     return ROAST_OK;

@@ -1,4 +1,4 @@
-/* The diagnosis: gathers what is known, asks the rules, and weighs what they say. */
+/* The diagnosis: gathers facts, runs the rules, and ranks their findings. */
 #include <math.h>
 
 #include "analyse/budget_internal.h"
@@ -49,7 +49,7 @@ static roast_severity severity_of(const roast_diagnosis *d, const roast_verdict 
 }
 
 roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict) {
-    /* Nobody can save more than there was. */
+    /* A saving cannot exceed the available time. */
     if (verdict->saving > d->available)
         verdict->saving = d->available;
     const roast_finding finding = {
@@ -67,7 +67,7 @@ roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict) {
 
 /* ---- all ---- */
 
-/* Chunks that nobody can lay on a worker are missing in a budget: what it calls idle was not. */
+/* Chunks without a known worker are missing in the budget: then its idle time is not idle. */
 static bool knows_the_chunks(const roast_budget *budget, const roast_facts *facts) {
     static const roast_budget_part parts[] = {ROAST_PART_before_process, ROAST_PART_read,
                                               ROAST_PART_compute_cpu,    ROAST_PART_compute_offcpu,
@@ -78,7 +78,7 @@ static bool knows_the_chunks(const roast_budget *budget, const roast_facts *fact
     return seconds >= facts->cost / 2;
 }
 
-/* What the whole run was: how long, how many threads, where the chunks lie in it. */
+/* Facts of the whole run: duration, threads, and the time span of the chunks. */
 static void measure_run(roast_diagnosis *d) {
     const roast_facts *facts = &d->facts;
     roast_run_clock clock = roast_run_get_clock(d->run);
@@ -111,7 +111,7 @@ static roast_status cannot(roast_status status, roast_error *err) {
                            roast_status_text(status));
 }
 
-/* What the rules say; takes the facts. */
+/* Runs the rules; takes ownership of the facts. */
 static roast_status judge(roast_diagnosis *d, roast_findings **out, roast_error *err) {
     roast_status status = roast_facts_finish(&d->facts);
     if (status == ROAST_OK)
@@ -135,77 +135,42 @@ static roast_status judge(roast_diagnosis *d, roast_findings **out, roast_error 
     return ROAST_OK;
 }
 
-static roast_status count_fits(const roast_run *run) {
-    return roast_chunklog_count(roast_run_chunks_view(run)) < UINT32_MAX / 4 ? ROAST_OK
-                                                                             : ROAST_ELIMIT;
-}
-
-/* ---- one walk over the chunks for all who want them ---- */
-
-typedef struct walk {
-    roast_facts facts;
-    bool with_budget;
-    roast_budget_work budget;
-} walk;
-
-static roast_status take_chunk(void *context, const roast_chunklog *log, const roast_chunk *chunk) {
-    walk *w = context;
-    if (w->with_budget)
-        ROAST_TRY(roast_budget_add_chunk(&w->budget, log, chunk));
-    return roast_facts_add(&w->facts, log, chunk);
-}
-
-static roast_status walk_chunks(const roast_run *run, walk *w) {
+/* One walk over the chunks for the facts and for the budget, where there can be one. */
+static roast_status walk_chunks(const roast_run *run, roast_facts *facts,
+                                roast_budget_work *budget) {
     const roast_chunklog *log = roast_run_chunks_view(run);
     roast_chunk_cursor cursor;
     roast_chunk chunk;
-    ROAST_TRY(count_fits(run));
+    if (roast_chunklog_count(log) >= UINT32_MAX / 4)
+        return ROAST_ELIMIT;
     roast_chunk_cursor_init(&cursor, log);
-    while (roast_chunk_cursor_next(&cursor, &chunk))
-        ROAST_TRY(take_chunk(w, log, &chunk));
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        if (budget != NULL)
+            ROAST_TRY(roast_budget_add_chunk(budget, log, &chunk));
+        ROAST_TRY(roast_facts_add(facts, log, &chunk));
+    }
     return ROAST_OK;
-}
-
-roast_status roast_diagnose(const roast_run *run, const roast_metrics *metrics,
-                            const roast_budget *budget, roast_findings **out, roast_error *err) {
-    walk w = {.with_budget = false};
-    roast_status status = walk_chunks(run, &w);
-    roast_diagnosis d = {.run = run, .metrics = metrics, .budget = budget, .facts = w.facts};
-    if (status == ROAST_OK)
-        return judge(&d, out, err);
-    roast_facts_reset(&d.facts);
-    return cannot(status, err);
-}
-
-/* The budget, where there can be one, and the metrics, where they are not given. */
-static roast_status prepare(const roast_run *run, walk *w, roast_metrics **metrics,
-                            roast_budget **budget, roast_error *err) {
-    roast_status status = roast_budget_begin(run, &w->budget, err);
-    if (status != ROAST_OK && status != ROAST_ENOTFOUND)
-        return status;
-    w->with_budget = status == ROAST_OK;
-    status = count_fits(run);
-    if (status == ROAST_OK)
-        status = metrics != NULL ? roast_metrics_compute_beside(run, take_chunk, w, metrics, err)
-                                 : walk_chunks(run, w);
-    if (w->with_budget)
-        status = roast_budget_end(&w->budget, status, budget, err);
-    return status == ROAST_OK ? ROAST_OK : cannot(status, err);
 }
 
 roast_status roast_diagnose_run(const roast_run *run, const roast_metrics *metrics,
                                 roast_findings **out, roast_error *err) {
-    walk w = {.with_budget = false};
-    roast_metrics *own = NULL;
+    roast_diagnosis d = {.run = run, .metrics = metrics};
+    roast_budget_work work;
     roast_budget *budget = NULL;
-    roast_status status = prepare(run, &w, metrics == NULL ? &own : NULL, &budget, err);
-    roast_diagnosis d = {
-        .run = run, .metrics = metrics != NULL ? metrics : own, .budget = budget, .facts = w.facts};
-    if (status == ROAST_OK)
+    roast_status status = roast_budget_begin(run, &work, err);
+    bool has_budget = status == ROAST_OK;
+    if (!has_budget && status != ROAST_ENOTFOUND)
+        return status;
+    status = walk_chunks(run, &d.facts, has_budget ? &work : NULL);
+    if (has_budget)
+        status = roast_budget_end(&work, status, &budget, err);
+    d.budget = budget;
+    if (status == ROAST_OK) {
         status = judge(&d, out, err);
-    else
+    } else {
         roast_facts_reset(&d.facts);
-    roast_metrics_free(own);
+        status = cannot(status, err);
+    }
     roast_budget_free(budget);
     return status;
 }

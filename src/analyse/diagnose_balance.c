@@ -14,14 +14,14 @@ static roast_status long_tail(roast_diagnosis *d) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_long_tail, saving, 0.7);
-    roast_say(&v.title, "At the end %s of core time were idle", roast_say_time(idle));
+    roast_say(&v.title, "At the end %s of core time was idle", roast_say_time(idle));
     roast_say(&v.evidence,
               "From the start of the last chunk to the end of the chunks, %s of all core time was "
-              "idle; a tail of half a chunk a thread would be %s.",
+              "idle; a tail of half a chunk per thread would be %s.",
               roast_say_percent(idle / d->available), roast_say_time(usual));
     roast_say(&v.advice,
-              "List the files with the longest chunks first, make chunks smaller, or let workers "
-              "go as soon as nothing is queued (adaptive scaling); %s would be saved.",
+              "List the files with the longest chunks first, make chunks smaller, or stop workers "
+              "as soon as nothing is queued (adaptive scaling); %s would be saved.",
               roast_say_time(saving));
     return roast_diagnosis_add(d, &v);
 }
@@ -47,7 +47,7 @@ static roast_status starved(roast_diagnosis *d) {
               roast_say_many((double)d->facts.count, "chunk"),
               roast_say_many(round(d->threads), "thread"));
     roast_say(&v.evidence,
-              "From the first chunk to the last the threads were busy with chunks for %s of the "
+              "From the first chunk to the last, the threads were busy with chunks for %s of the "
               "time.",
               roast_say_percent(busy));
     roast_say(&v.advice,
@@ -57,13 +57,10 @@ static roast_status starved(roast_diagnosis *d) {
     return roast_diagnosis_add(d, &v);
 }
 
-static uint32_t worker_of(const roast_fact *fact) {
-    return fact->worker;
-}
-
-/* How much of process() each worker waited for a core; those that tell are the first *count. */
-static roast_status queue_shares(const roast_facts *facts, float *shares, size_t *count) {
-    double(*sums)[2] = roast_alloc_zero(((size_t)facts->workers.count + 1) * sizeof *sums);
+/* The share of process() that each worker waited for a core; *count workers have it. */
+static roast_status queue_shares(const roast_facts *facts, double *shares, size_t *count) {
+    double(*sums)[2] =
+        roast_alloc_zero(((size_t)roast_groups_count(&facts->workers) + 1) * sizeof *sums);
     if (sums == NULL)
         return ROAST_ENOMEM;
     for (size_t i = 0; i < facts->count; i++) {
@@ -73,9 +70,9 @@ static roast_status queue_shares(const roast_facts *facts, float *shares, size_t
         sums[fact->worker][0] += (double)fact->duration;
         sums[fact->worker][1] += fmin((double)fact->queue, (double)fact->duration);
     }
-    for (uint32_t i = 0; i < facts->workers.count; i++)
+    for (uint32_t i = 0; i < roast_groups_count(&facts->workers); i++)
         if (sums[i][0] > 0)
-            shares[(*count)++] = (float)(sums[i][1] / sums[i][0]);
+            shares[(*count)++] = sums[i][1] / sums[i][0];
     roast_free(sums);
     return ROAST_OK;
 }
@@ -83,7 +80,8 @@ static roast_status queue_shares(const roast_facts *facts, float *shares, size_t
 /* In the median of the workers; of two in the middle the lower one: one crowded worker of two is a
  * straggler. */
 static roast_status median_queue_share(const roast_facts *facts, double *share) {
-    float *shares = roast_alloc(((size_t)facts->workers.count + 2) * sizeof *shares);
+    double *shares =
+        roast_alloc(((size_t)roast_groups_count(&facts->workers) + 2) * sizeof *shares);
     size_t count = 0;
     if (shares == NULL)
         return ROAST_ENOMEM;
@@ -98,7 +96,7 @@ static roast_status median_queue_share(const roast_facts *facts, double *share) 
 static roast_status crowded(roast_diagnosis *d) {
     double share;
     ROAST_TRY(median_queue_share(&d->facts, &share));
-    /* What all workers have in common; what some wait longer is told of them. */
+    /* The share common to all workers; longer waits of some are findings of their own. */
     double part = share, saving = share * fmax(0, d->facts.timed - d->straggled);
     if (!(share >= roast_limit.queue_share) || d->facts.count < roast_limit.least_chunks ||
         !roast_diagnosis_matters(d, saving))
@@ -108,16 +106,15 @@ static roast_status crowded(roast_diagnosis *d) {
     roast_say(&v.title, "More threads than cores: chunks waited %s of process() for a core",
               roast_say_percent(part));
     roast_say(&v.evidence,
-              "In the median worker the kernel let a thread that could run wait for %s of the time "
-              "in process(); %s in all.",
+              "In the median worker, threads waited for a free core for %s of the time in "
+              "process(); %s in total.",
               roast_say_percent(share), roast_say_time(saving));
     if (d->threads > 0)
-        roast_say(&v.advice,
-                  "%s instead of %s had a core; start no more than the machines have free",
+        roast_say(&v.advice, "Only %s of %s had a core; start no more than there are free cores",
                   roast_say_many(fmax(1, round(d->threads * (1 - part))), "thread"),
                   roast_say_count(d->threads));
     else
-        roast_say(&v.advice, "Start no more threads than the machines have free cores");
+        roast_say(&v.advice, "Start no more threads than there are free cores");
     roast_say(&v.advice, ", or find what else runs there.");
     return roast_diagnosis_add(d, &v);
 }
@@ -132,7 +129,7 @@ static roast_status too_few(roast_diagnosis *d) {
     roast_verdict_init(&v, ROAST_FINDING_too_few_workers, 0, 0.7);
     roast_say(&v.title, "More workers would have ended the run sooner");
     roast_say(&v.evidence,
-              "From the first chunk to the last the %s threads were busy with chunks for %s of "
+              "From the first chunk to the last, the %s threads were busy with chunks for %s of "
               "the time, with %s chunks each.",
               roast_say_count(d->threads), roast_say_percent(busy), roast_say_count(each));
     roast_say(&v.advice,
@@ -222,10 +219,9 @@ static void add_worker(const roast_facts *facts, const roast_fact_order *order, 
 static roast_status sum_locks(const roast_facts *facts, lock_sums *sums) {
     roast_fact_order order = {0};
     stretch *stretches = roast_alloc((facts->count + 1) * sizeof *stretches);
-    roast_status status = stretches != NULL
-                              ? roast_facts_order(facts, facts->workers.count, worker_of, &order)
-                              : ROAST_ENOMEM;
-    for (uint32_t i = 0; status == ROAST_OK && i < facts->workers.count; i++)
+    roast_status status =
+        stretches != NULL ? roast_facts_order(facts, ROAST_BY_worker, &order) : ROAST_ENOMEM;
+    for (uint32_t i = 0; status == ROAST_OK && i < roast_groups_count(&facts->workers); i++)
         add_worker(facts, &order, i, stretches, sums);
     roast_fact_order_reset(&order);
     roast_free(stretches);
@@ -240,7 +236,7 @@ roast_status roast_rules_threads(roast_diagnosis *d) {
     ROAST_TRY(sum_locks(&d->facts, &sums));
     double cores = sums.cpu / sums.covered, at_once = sums.inside / sums.covered;
     double share = sums.off / sums.inside, wakes = sums.switches / sums.off;
-    /* Who has the lock may wait for a core, on a machine where others take them. */
+    /* The holder of the lock may wait for a core on a busy machine. */
     double wanted = cores + sums.queue / sums.covered;
     if (sums.workers == 0 || !(wanted >= roast_limit.gil_least_cores) ||
         cores > roast_limit.gil_most_cores || !(share >= roast_limit.gil_share) ||
@@ -251,12 +247,12 @@ roast_status roast_rules_threads(roast_diagnosis *d) {
     roast_verdict_init(&v, ROAST_FINDING_gil_contention, sums.off, isnan(wakes) ? 0.6 : 0.9);
     roast_say(&v.title, "Threads of a worker wait for each other: %s at once use %s cores",
               roast_say_times(at_once), roast_say_times(cores));
-    roast_say(
-        &v.evidence,
-        "In %s %s chunks were inside process() at once on average, and kept %s cores busy; %s of "
-        "their time there they neither ran nor waited for a core.",
-        roast_say_many(sums.workers, "worker"), roast_say_times(at_once), roast_say_times(cores),
-        roast_say_percent(share));
+    roast_say(&v.evidence,
+              "In %s, %s chunks were inside process() at once on average and kept %s cores busy. "
+              "For %s of "
+              "that time they neither ran nor waited for a core.",
+              roast_say_many(sums.workers, "worker"), roast_say_times(at_once),
+              roast_say_times(cores), roast_say_percent(share));
     roast_say(
         &v.advice,
         "threads_per_worker=1 and %s times as many workers (Python's lock lets one thread run "

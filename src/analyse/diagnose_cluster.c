@@ -1,8 +1,8 @@
 /* The cluster: memory, what was lost, and what was not measured. */
 #include <math.h>
-#include <stdio.h>
 
 #include "analyse/diagnose_internal.h"
+#include "roast/figures.h"
 #include "roast/failures.h"
 
 /* ---- memory ---- */
@@ -46,14 +46,15 @@ typedef struct fullest {
 
 static roast_status find_fullest(roast_diagnosis *d, fullest *found) {
     uint32_t count, id;
-    const roast_worker_row *rows = roast_metrics_worker_rows(d->metrics, &count);
+    const roast_worker_row *rows =
+        roast_row_table_rows(d->metrics, ROAST_ROWS_worker_health, &count);
     *found = (fullest){.percent = NAN};
     for (uint32_t i = 0; i < count; i++) {
         double limit = roast_value_number(rows[i].memory_limit_bytes);
         double peak = roast_value_number(rows[i].peak_memory_bytes);
-        ROAST_TRY(roast_facts_worker(&d->facts, rows[i].name, &id));
-        if (id != ROAST_NOBODY)
-            peak = fmax(peak, d->facts.workers.groups[id].rss_peak);
+        ROAST_TRY(roast_facts_group(&d->facts, ROAST_BY_worker, rows[i].name, &id));
+        if (id != ROAST_NOBODY && roast_fact_group_at(&d->facts.workers, id)->rss_peak > 0)
+            peak = fmax(peak, roast_fact_group_at(&d->facts.workers, id)->rss_peak);
         if (!(limit > 0) || isnan(peak))
             continue;
         double percent = fmax(100 * peak / limit, roast_value_number(rows[i].peak_memory_percent));
@@ -90,36 +91,34 @@ static roast_status pressure(roast_diagnosis *d) {
     if (found.percent > 0)
         roast_say(
             &v.evidence,
-            "Worker %s had %s of %s. %u of %s came to %s of the limit, where Dask pauses them.",
+            "Worker %s had %s of %s. %u of %s reached %s of the limit, where Dask pauses them.",
             roast_say_name(found.name), roast_say_bytes(found.bytes), roast_say_bytes(found.limit),
             (unsigned)found.paused, roast_say_many(found.workers, "worker"),
             roast_say_percent(roast_limit.memory_warning / 100));
     if (killed > 0)
-        roast_say(&v.evidence, " With those that left, %s of work were lost.",
+        roast_say(&v.evidence, " With the workers that left, %s of work was lost.",
                   roast_say_time(lost));
     if (found.percent > 0) {
         double events = roast_diagnosis_metric(d, "chunk_events_mean");
-        roast_say(&v.advice, "memory_limit=\"%s\" a worker",
+        roast_say(&v.advice, "memory_limit=\"%s\" per worker",
                   roast_say_bytes(found.bytes / (roast_limit.memory_goal / 100)));
         if (events > 1 && d->facts.rss_growth.mean > 0)
             roast_say(&v.advice, ", or chunks of fewer events (now %s on average)",
                       roast_say_count(events));
-        roast_say(&v.advice, ", or fewer threads a worker.");
+        roast_say(&v.advice, ", or fewer threads per worker.");
     } else {
         roast_say(&v.advice, "Give the workers more memory, or make chunks smaller.");
     }
     return roast_diagnosis_add(d, &v);
 }
 
-/* What spans and attempts say of the time to disk and back. */
+/* Time to write to disk and read back, from spans and attempts. */
 static double spill_seconds(const roast_run *run) {
     double seconds = 0;
-    for (uint32_t i = 0; i < roast_run_span_count(run); i++) {
-        roast_span_value span = roast_run_span(run, i);
-        if (roast_str_equal(span.unit, roast_str_of("seconds")) &&
-            (roast_str_equal(span.activity, roast_str_of("disk-read")) ||
-             roast_str_equal(span.activity, roast_str_of("disk-write"))))
-            seconds += fmax(0, span.value);
+    for (uint32_t i = 0; i < roast_run_figure_count(run); i++) {
+        roast_figure figure = roast_run_figure(run, i);
+        if (figure.activity == ROAST_ACTIVITY_disk)
+            seconds += fmax(0, figure.value);
     }
     return seconds;
 }
@@ -137,7 +136,7 @@ static roast_status spilling(roast_diagnosis *d) {
     roast_verdict_init(&v, ROAST_FINDING_spilling, seconds, 0.8);
     roast_say(&v.title, "Results were spilled to disk");
     if (peak > 0)
-        roast_say(&v.evidence, "%s had up to %s on disk for want of memory.",
+        roast_say(&v.evidence, "%s had up to %s on disk, because memory was short.",
                   roast_say_many(workers, "worker"), roast_say_bytes(peak));
     if (seconds > 0)
         roast_say(&v.evidence, "%sWriting and reading them back took %s.",
@@ -198,24 +197,22 @@ static roast_status find_losses(const roast_diagnosis *d, loss *sum) {
     return sum->raised + sum->lost > 0 ? count_pieces(d, &sum->pieces) : ROAST_OK;
 }
 
-static void say_losses(roast_verdict *v, const loss *sum) {
-    roast_words *words = &v->evidence;
+static void say_losses(roast_words *words, const loss *sum) {
     if (sum->raised > 0)
-        roast_say(words, "%s raised", roast_say_many((double)sum->raised, "attempt"));
+        roast_say_next(words, "%s raised", roast_say_many((double)sum->raised, "attempt"));
     if (sum->error.data != NULL)
         roast_say(words, " (%s)", roast_say_name(sum->error));
     if (sum->lost > 0)
-        roast_say(words, "%s%s came to nothing with a worker or were called off",
-                  words->len > 0 ? "; " : "", roast_say_many((double)sum->lost, "task"));
+        roast_say_next(words, "%s were lost with a worker or cancelled",
+                       roast_say_many((double)sum->lost, "task"));
     if (sum->recomputed > 0)
-        roast_say(words, "%s%s had to be made again", words->len > 0 ? "; " : "",
-                  roast_say_many((double)sum->recomputed, "result"));
+        roast_say_next(words, "%s had to be made again",
+                       roast_say_many((double)sum->recomputed, "result"));
     if (sum->workers > 0)
-        roast_say(words, "%s%s left unexpectedly", words->len > 0 ? "; " : "",
-                  roast_say_many(sum->workers, "worker"));
+        roast_say_next(words, "%s left unexpectedly", roast_say_many(sum->workers, "worker"));
     if (sum->pieces > 0)
-        roast_say(words, "%s%s of the input never went well", words->len > 0 ? "; " : "",
-                  roast_say_many(sum->pieces, "piece"));
+        roast_say_next(words, "%s of the input was never processed",
+                       roast_say_many(sum->pieces, "piece"));
     roast_say(words, ".");
 }
 
@@ -225,7 +222,7 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
     uint32_t full;
     ROAST_TRY(find_losses(d, &sum));
     ROAST_TRY(roast_lost_to_memory(d, &by_memory, &full));
-    /* What memory did is told there. */
+    /* Losses due to memory are part of memory_pressure. */
     double seconds = fmax(0, sum.seconds - by_memory);
     uint32_t workers = sum.workers - full;
     if (workers == 0 && sum.pieces == 0 &&
@@ -240,20 +237,19 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
         roast_say(&v.title, "%s of the input failed: %s missing in the result",
                   roast_say_many(sum.pieces, "piece"), sum.pieces == 1 ? "it is" : "they are");
     else if (workers > 0)
-        roast_say(&v.title, "%s left unexpectedly; %s of work were lost",
+        roast_say(&v.title, "%s left unexpectedly; %s of work was lost",
                   roast_say_many(workers, "worker"), roast_say_time(seconds));
     else
-        roast_say(&v.title, "%s of work came to nothing", roast_say_time(seconds));
-    say_losses(&v, &sum);
+        roast_say(&v.title, "%s of work was lost", roast_say_time(seconds));
+    say_losses(&v.evidence, &sum);
     if (sum.pieces > 0)
-        roast_say(&v.advice, "mc.failed_fileset() gives exactly these pieces, to be run again. ");
+        roast_say(&v.advice, "mc.failed_fileset() gives exactly these pieces; run them again. ");
     if (workers > 0)
         roast_say(&v.advice,
-                  "mc.lost_workers says when each left and the likely cause; look into its log.");
+                  "mc.lost_workers says when each left and the likely cause; see also its log.");
     else
-        roast_say(&v.advice,
-                  "mc.attempts lists what was raised; mend it, or skip files that are bad "
-                  "(Runner(skipbadfiles=...)).");
+        roast_say(&v.advice, "mc.attempts lists the exceptions; fix the cause, or skip bad files "
+                             "(Runner(skipbadfiles=...)).");
     return roast_diagnosis_add(d, &v);
 }
 
@@ -261,37 +257,25 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
 
 typedef struct doubts {
     roast_words words;
-    unsigned count;
     bool serious;
 } doubts;
 
-static void doubt(doubts *all, const char *text) {
-    roast_say(&all->words, "%s%s", all->count > 0 ? "; " : "", text);
-    all->count++;
-}
-
 static void doubt_records(const roast_diagnosis *d, doubts *all) {
-    char text[256];
     roast_report report = roast_run_get_report(d->run);
     double dropped = roast_diagnosis_metric(d, "total_dropped_sections");
     double faults = roast_diagnosis_metric(d, "measurement_faults");
     double records = (double)(d->facts.count);
     double missing = report.have_chunks ? (double)report.chunks - records : 0;
-    /* Who does not use the decorator has no records, and knows it. */
+    /* Without the decorator there are no records, as the user knows. */
     if (records > 0 && missing > roast_limit.missing_records * (double)report.chunks) {
-        snprintf(text, sizeof text, "%s of %s chunks left no record", roast_say_count(missing),
-                 roast_say_count((double)report.chunks));
-        doubt(all, text);
+        roast_say_next(&all->words, "%s of %s chunks left no record", roast_say_count(missing),
+                       roast_say_count((double)report.chunks));
         all->serious |= missing > roast_limit.missing_warning * (double)report.chunks;
     }
-    if (dropped > 0) {
-        snprintf(text, sizeof text, "%s uses of sections were not kept", roast_say_count(dropped));
-        doubt(all, text);
-    }
-    if (faults > 0) {
-        snprintf(text, sizeof text, "%s measurements failed", roast_say_count(faults));
-        doubt(all, text);
-    }
+    if (dropped > 0)
+        roast_say_next(&all->words, "%s uses of sections were not kept", roast_say_count(dropped));
+    if (faults > 0)
+        roast_say_next(&all->words, "%s measurements failed", roast_say_count(faults));
 }
 
 /* The longest time without a heartbeat of any worker, in its samples. */
@@ -314,7 +298,7 @@ static roast_status longest_gap(const roast_series *series, double *gap, double 
     *gap = *usual = NAN;
     if (ticks < 10)
         return ROAST_OK;
-    float *steps = roast_alloc((size_t)ticks * sizeof *steps);
+    double *steps = roast_alloc((size_t)ticks * sizeof *steps);
     if (steps == NULL)
         return ROAST_ENOMEM;
     for (uint64_t i = 1; i < ticks; i++) {
@@ -322,7 +306,7 @@ static roast_status longest_gap(const roast_series *series, double *gap, double 
                                roast_series_tick_time(series, i - 1).ns) /
                       1e9;
         *gap = fmax(*gap, step);
-        steps[i - 1] = (float)step;
+        steps[i - 1] = step;
     }
     *usual = roast_median(steps, (size_t)ticks - 1);
     roast_free(steps);
@@ -331,51 +315,43 @@ static roast_status longest_gap(const roast_series *series, double *gap, double 
 
 static roast_status doubt_series(const roast_diagnosis *d, doubts *all) {
     const roast_series *series = roast_run_series_view(d->run);
-    char text[256];
     double gap, usual, silence = longest_silence(series);
     ROAST_TRY(longest_gap(series, &gap, &usual));
     if (gap > roast_limit.tick_gap * usual && gap > roast_limit.noticed_seconds) {
-        snprintf(text, sizeof text, "for %s nobody looked at the workers (usually every %s)",
-                 roast_say_time(gap), roast_say_time(usual));
-        doubt(all, text);
+        roast_say_next(&all->words, "for %s the workers were not sampled (usually every %s)",
+                       roast_say_time(gap), roast_say_time(usual));
     }
     if (silence > roast_limit.silence) {
-        snprintf(text, sizeof text, "a worker sent no heartbeat for %s", roast_say_time(silence));
-        doubt(all, text);
+        roast_say_next(&all->words, "a worker sent no heartbeat for %s", roast_say_time(silence));
     }
     return ROAST_OK;
 }
 
 static void doubt_budget(const roast_diagnosis *d, doubts *all) {
-    char text[256];
     double share = roast_diagnosis_part(d, ROAST_PART_unaccounted) / d->available;
     if (d->budget == NULL || !(share >= roast_limit.unaccounted_note))
         return;
-    snprintf(text, sizeof text, "%s of the core time is unaccounted for", roast_say_percent(share));
-    doubt(all, text);
+    roast_say_next(&all->words, "%s of the core time is unaccounted for", roast_say_percent(share));
     all->serious |= share >= roast_limit.unaccounted_warning && d->facts.count > 0;
 }
 
 roast_status roast_rules_measurement(roast_diagnosis *d) {
-    doubts all = {.count = 0};
+    doubts all = {.serious = false};
     doubt_records(d, &all);
     ROAST_TRY(doubt_series(d, &all));
     doubt_budget(d, &all);
-    for (uint32_t i = 0; i < roast_run_note_count(d->run) && i < 3; i++) {
-        char text[256];
-        snprintf(text, sizeof text, "%s", roast_say_name(roast_run_note(d->run, i)));
-        doubt(&all, text);
-    }
-    if (all.count == 0)
+    for (uint32_t i = 0; i < roast_run_note_count(d->run) && i < 3; i++)
+        roast_say_next(&all.words, "%s", roast_say_name(roast_run_note(d->run, i)));
+    if (all.words.len == 0)
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_measurement, 0, 1);
     v.least = all.serious ? ROAST_SEVERITY_warning : ROAST_SEVERITY_note;
     v.most = v.least;
-    roast_say(&v.title, "The measurement itself is not complete");
+    roast_say(&v.title, "The measurement is not complete");
     roast_say(&v.evidence, "%s.", all.words.text);
     roast_say(&v.advice,
-              "Read the other findings with that in mind; the notes of the run say what could "
-              "not be measured, and why.");
+              "The other findings may be affected; the notes of the run say what could not be "
+              "measured, and why.");
     return roast_diagnosis_add(d, &v);
 }

@@ -1,48 +1,35 @@
-/* What the chunks say, in one walk over them. */
+/* Facts from the chunks, in one walk over them. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyse/diagnose_internal.h"
 
-/* ---- names ---- */
+/* ---- groups ---- */
 
-/* `entry`: where the name stands in the log, or 0. */
-static roast_status group_of(roast_fact_table *table, uint32_t entry, roast_str name,
-                             uint32_t *id) {
+roast_status roast_facts_group(roast_facts *facts, roast_budget_split by, roast_str name,
+                               uint32_t *id) {
     *id = ROAST_NOBODY;
     if (name.data == NULL)
         return ROAST_OK;
-    void *groups = table->groups;
-    ROAST_TRY(roast_array_reserve(&groups, &table->capacity, sizeof *table->groups,
-                                  (size_t)table->count + 1));
-    table->groups = groups;
-    ROAST_TRY(roast_names_id_in(&table->names, entry, name, id));
-    if (*id == table->count)
-        table->groups[table->count++] = (roast_fact_group){.rss_peak = NAN};
-    return ROAST_OK;
-}
-
-roast_status roast_facts_worker(roast_facts *facts, roast_str name, uint32_t *worker) {
-    return group_of(&facts->workers, 0, name, worker);
+    facts->by[by].size = sizeof(roast_fact_group);
+    return roast_groups_find(&facts->by[by], name, id);
 }
 
 static roast_status name_groups(roast_facts *facts, const roast_chunk *chunk, roast_fact *fact) {
-    uint32_t origin = chunk->packed.origin, context = chunk->packed.context;
-    ROAST_TRY(group_of(&facts->workers, origin, chunk->worker, &fact->worker));
-    ROAST_TRY(group_of(&facts->hosts, origin, chunk->host, &fact->host));
-    ROAST_TRY(group_of(&facts->datasets, context, chunk->dataset, &fact->dataset));
-    return group_of(&facts->files, chunk->packed.file, chunk->file, &fact->file);
+    const roast_str names[ROAST_SPLIT_COUNT] = {[ROAST_BY_worker] = chunk->worker,
+                                                [ROAST_BY_host] = chunk->host,
+                                                [ROAST_BY_dataset] = chunk->dataset,
+                                                [ROAST_BY_file] = chunk->file};
+    for (int by = 0; by < ROAST_SPLIT_COUNT; by++)
+        ROAST_TRY(roast_facts_group(facts, (roast_budget_split)by, names[by], &fact->group[by]));
+    return ROAST_OK;
 }
 
-static void add_to_group(roast_fact_table *table, uint32_t id, const roast_fact *fact) {
-    if (id == ROAST_NOBODY)
-        return;
-    roast_fact_group *group = &table->groups[id];
-    double cost = roast_fact_cost(fact), end = fact->start + (double)fact->duration;
+static void add_to_group(roast_fact_group *group, const roast_fact *fact) {
+    double cost = roast_fact_cost(fact);
     group->chunks++;
     group->cost += cost;
-    if (end > group->last_end)
-        group->last_end = end;
+    group->last_end = fmax(group->last_end, fact->start + (double)fact->duration);
     if (fact->events >= 0) {
         group->events += (double)fact->events;
         group->sum_duration += (double)fact->duration;
@@ -83,20 +70,6 @@ static read_sums sum_reads(roast_facts *facts, const roast_chunklog *log,
 
 /* ---- sections ---- */
 
-/* The number of a section by its place: most chunks have the sections of the one before. */
-static roast_status begin_sections(roast_facts *facts, const roast_chunk *chunk) {
-    void *open = facts->open;
-    ROAST_TRY(roast_array_reserve(&open, &facts->open_capacity, sizeof *facts->open,
-                                  (size_t)chunk->n_sections + 1));
-    facts->open = open;
-    if (facts->layout == chunk->packed.layout)
-        return ROAST_OK;
-    facts->layout = chunk->packed.layout;
-    for (uint32_t i = 0; i < chunk->n_sections; i++)
-        facts->open[i].id = ROAST_NOBODY;
-    return ROAST_OK;
-}
-
 /* The time in each, less that in those inside it; how many sections there are. */
 static uint32_t own_times(roast_facts *facts, const roast_chunklog *log, const roast_chunk *chunk) {
     roast_fact_open *open = facts->open;
@@ -114,32 +87,22 @@ static uint32_t own_times(roast_facts *facts, const roast_chunklog *log, const r
     return index;
 }
 
-static roast_status name_section(roast_facts *facts, roast_fact_open *open) {
-    void *sections = facts->sections;
-    uint32_t known = roast_names_count(&facts->section_names);
-    ROAST_TRY(roast_array_reserve(&sections, &facts->sections_capacity, sizeof *facts->sections,
-                                  (size_t)known + 1));
-    facts->sections = sections;
-    ROAST_TRY(roast_names_id(&facts->section_names, open->name, &open->id));
-    if (open->id == known)
-        facts->sections[open->id] = (roast_fact_section){0};
-    return ROAST_OK;
-}
-
-/* `off`: how long the chunk was neither on the CPU, nor waiting for a core, nor reading. Which section that
- * was in is not measured: at least what is more than all the rest of the chunk, at most all of it. */
+/* `off`: how long the chunk was neither on the CPU, nor waiting for a core, nor reading. Which section waited is
+ * not measured: at least the part that exceeds the rest of the chunk, at most all of it. */
 static roast_status add_sections(roast_facts *facts, const roast_chunklog *log,
                                  const roast_chunk *chunk, double duration, double off) {
-    ROAST_TRY(begin_sections(facts, chunk));
-    uint32_t count = own_times(facts, log, chunk);
+    void *open = facts->open;
+    ROAST_TRY(roast_array_reserve(&open, &facts->open_capacity, sizeof *facts->open,
+                                  (size_t)chunk->n_sections + 1));
+    facts->open = open;
+    facts->sections.size = sizeof(roast_fact_section);
+    uint32_t count = own_times(facts, log, chunk), id;
     for (uint32_t i = 0; i < count; i++) {
-        roast_fact_open *open = &facts->open[i];
-        double self = (double)open->own / 1e9;
-        if (open->name.data == NULL || !(self > 0))
+        double self = (double)facts->open[i].own / 1e9;
+        if (facts->open[i].name.data == NULL || !(self > 0))
             continue;
-        if (open->id == ROAST_NOBODY)
-            ROAST_TRY(name_section(facts, open));
-        roast_fact_section *section = &facts->sections[open->id];
+        ROAST_TRY(roast_groups_find(&facts->sections, facts->open[i].name, &id));
+        roast_fact_section *section = roast_groups_item(&facts->sections, id);
         section->self += self;
         if (off > 0) {
             section->certain += fmax(0, self - (duration - off));
@@ -188,7 +151,7 @@ static void add_memory(roast_facts *facts, const roast_chunk *chunk, uint32_t wo
     uint64_t wanted =
         ROAST_CHUNK_HAS(rss_before) | ROAST_CHUNK_HAS(rss_peak) | ROAST_CHUNK_HAS(num_events);
     if (worker != ROAST_NOBODY && chunk->have & ROAST_CHUNK_HAS(rss_peak)) {
-        roast_fact_group *group = &facts->workers.groups[worker];
+        roast_fact_group *group = roast_fact_group_at(&facts->workers, worker);
         group->rss_peak = fmax(group->rss_peak, (double)chunk->rss_peak);
     }
     if ((chunk->have & wanted) != wanted || chunk->num_events <= 0)
@@ -199,7 +162,7 @@ static void add_memory(roast_facts *facts, const roast_chunk *chunk, uint32_t wo
                         (double)chunk->num_events);
 }
 
-/* What was read of columns before process() was entered. */
+/* Bytes of columns read before process() was entered. */
 static double preloaded_bytes(const roast_chunk *chunk, const read_sums *reads) {
     double all = NUMBER(chunk, bytes_read) - NUMBER(chunk, metadata_bytes) - reads->bytes;
     return chunk->has_reads && reads->preloaded && all > 0 ? all : 0;
@@ -271,24 +234,23 @@ static void finish_times(roast_facts *facts) {
         roast_fact *fact = &facts->facts[i];
         fact->start -= facts->origin;
         facts->last_end = fmax(facts->last_end, fact->start + (double)fact->duration);
-        add_to_group(&facts->workers, fact->worker, fact);
-        add_to_group(&facts->hosts, fact->host, fact);
-        add_to_group(&facts->datasets, fact->dataset, fact);
-        add_to_group(&facts->files, fact->file, fact);
+        for (int by = 0; by < ROAST_SPLIT_COUNT; by++)
+            if (fact->group[by] != ROAST_NOBODY)
+                add_to_group(roast_fact_group_at(&facts->by[by], fact->group[by]), fact);
     }
 }
 
 static roast_status find_medians(roast_facts *facts) {
-    float *values = roast_alloc((facts->count + 1) * sizeof *values);
+    double *values = roast_alloc((facts->count + 1) * sizeof *values);
     if (values == NULL)
         return ROAST_ENOMEM;
     size_t known = 0;
     for (size_t i = 0; i < facts->count; i++)
-        values[i] = (float)roast_fact_cost(&facts->facts[i]);
+        values[i] = roast_fact_cost(&facts->facts[i]);
     facts->median_cost = roast_median(values, facts->count);
     for (size_t i = 0; i < facts->count; i++)
         if (facts->facts[i].before >= 0)
-            values[known++] = facts->facts[i].before;
+            values[known++] = (double)facts->facts[i].before;
     facts->median_before = roast_median(values, known);
     roast_free(values);
     return ROAST_OK;
@@ -299,18 +261,10 @@ roast_status roast_facts_finish(roast_facts *facts) {
     return find_medians(facts);
 }
 
-static void table_reset(roast_fact_table *table) {
-    roast_names_reset(&table->names);
-    roast_free(table->groups);
-}
-
 void roast_facts_reset(roast_facts *facts) {
-    table_reset(&facts->workers);
-    table_reset(&facts->hosts);
-    table_reset(&facts->datasets);
-    table_reset(&facts->files);
-    roast_names_reset(&facts->section_names);
-    roast_free(facts->sections);
+    for (int by = 0; by < ROAST_SPLIT_COUNT; by++)
+        roast_groups_reset(&facts->by[by]);
+    roast_groups_reset(&facts->sections);
     roast_free(facts->open);
     roast_free(facts->facts);
     *facts = (roast_facts){0};
@@ -345,8 +299,9 @@ roast_tries roast_tries_sum(const roast_attempts *attempts) {
 
 /* ---- sorting ---- */
 
-roast_status roast_facts_order(const roast_facts *facts, uint32_t count,
-                               uint32_t (*which)(const roast_fact *), roast_fact_order *out) {
+roast_status roast_facts_order(const roast_facts *facts, roast_budget_split by,
+                               roast_fact_order *out) {
+    uint32_t count = roast_groups_count(&facts->by[by]);
     uint32_t *order = roast_alloc((facts->count + 1) * sizeof *order);
     uint32_t *first = roast_alloc_zero(((size_t)count + 2) * sizeof *first);
     if (order == NULL || first == NULL) {
@@ -356,14 +311,14 @@ roast_status roast_facts_order(const roast_facts *facts, uint32_t count,
     }
     /* Counted two places on: while they are filled in, first[g + 1] is the next free place of g. */
     for (size_t i = 0; i < facts->count; i++) {
-        uint32_t group = which(&facts->facts[i]);
+        uint32_t group = facts->facts[i].group[by];
         if (group < count)
             first[group + 2]++;
     }
     for (uint32_t group = 0; group < count; group++)
         first[group + 2] += first[group + 1];
     for (size_t i = 0; i < facts->count; i++) {
-        uint32_t group = which(&facts->facts[i]);
+        uint32_t group = facts->facts[i].group[by];
         if (group < count)
             order[first[group + 1]++] = (uint32_t)i;
     }
@@ -375,47 +330,4 @@ void roast_fact_order_reset(roast_fact_order *order) {
     roast_free(order->order);
     roast_free(order->first);
     *order = (roast_fact_order){0};
-}
-
-static void swap(float *a, float *b) {
-    float kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-/* The value that would be in a place if they were sorted; smaller ones stand before it then (Hoare). */
-static float select_place(float *values, size_t count, size_t place) {
-    size_t low = 0, high = count - 1;
-    while (low < high) {
-        float pivot = values[low + (high - low) / 2];
-        size_t i = low - 1, j = high + 1; /* may wrap: both are moved before they are used */
-        for (;;) {
-            do
-                i++;
-            while (values[i] < pivot);
-            do
-                j--;
-            while (values[j] > pivot);
-            if (i >= j)
-                break;
-            swap(&values[i], &values[j]);
-        }
-        if (place <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-    return values[place];
-}
-
-double roast_median(float *values, size_t count) {
-    if (count == 0)
-        return NAN;
-    double upper = (double)select_place(values, count, count / 2);
-    if (count % 2 == 1)
-        return upper;
-    double lower = -INFINITY;
-    for (size_t i = 0; i < count / 2; i++)
-        lower = fmax(lower, (double)values[i]);
-    return (lower + upper) / 2;
 }

@@ -2,7 +2,7 @@
 #ifndef ROAST_ANALYSE_DIAGNOSE_INTERNAL_H
 #define ROAST_ANALYSE_DIAGNOSE_INTERNAL_H
 
-#include "metrics/names.h"
+#include "metrics/formulas.h"
 #include "roast/attempts.h"
 #include "roast/diagnose.h"
 
@@ -16,7 +16,7 @@ typedef struct roast_thresholds {
 } roast_thresholds;
 extern const roast_thresholds roast_limit;
 
-/* ---- what the chunks say ---- */
+/* ---- facts from the chunks ---- */
 
 /* One chunk without an error; NaN: not known. */
 typedef struct roast_fact {
@@ -25,26 +25,31 @@ typedef struct roast_fact {
     float switches; /* times that the thread went to sleep by itself */
     float events;
     float preloaded, accessed; /* bytes */
-    uint32_t worker, host, dataset, file;
+    union {
+        struct {
+            uint32_t dataset, worker, host, file; /* ROAST_NOBODY: not known */
+        };
+        uint32_t group[ROAST_SPLIT_COUNT];
+    };
 } roast_fact;
+_Static_assert(ROAST_BY_dataset == 0 && ROAST_BY_worker == 1 && ROAST_BY_host == 2 &&
+                   ROAST_BY_file == 3,
+               "the groups of a fact are in the order of the splits");
 
 /* A worker, host, dataset or file that chunks name. */
 typedef struct roast_fact_group {
     uint64_t chunks;
     double cost, events; /* of chunks that tell them */
     double last_end;
-    double rss_peak;     /* bytes, the most */
+    double rss_peak;     /* bytes, the most; 0: not known */
     roast_line line;     /* cost over events */
     double fixed, slope; /* s a chunk, s an event: the model of a dataset */
     double sum_duration; /* of chunks that tell their events */
 } roast_fact_group;
 
-typedef struct roast_fact_table {
-    roast_names names;
-    roast_fact_group *groups;
-    size_t capacity;
-    uint32_t count;
-} roast_fact_table;
+static inline roast_fact_group *roast_fact_group_at(const roast_groups *groups, uint32_t id) {
+    return roast_groups_item(groups, id);
+}
 
 typedef struct roast_fact_section {
     double self, certain, possible; /* s: in it; of these surely, or at most, not on the CPU */
@@ -54,13 +59,17 @@ typedef struct roast_fact_section {
 typedef struct roast_fact_open {
     int64_t own;    /* ns */
     roast_str name; /* NULL: not one of time */
-    uint32_t id;    /* among the sections; ROAST_NOBODY: not known yet */
 } roast_fact_open;
 
 typedef struct roast_facts {
     roast_fact *facts;
     size_t capacity, count;
-    roast_fact_table workers, hosts, datasets, files;
+    union { /* an item: roast_fact_group */
+        struct {
+            roast_groups datasets, workers, hosts, files;
+        };
+        roast_groups by[ROAST_SPLIT_COUNT];
+    };
     uint64_t failed;        /* chunks with an error */
     double failed_duration; /* s */
     double duration, before, cost;
@@ -79,15 +88,12 @@ typedef struct roast_facts {
     roast_stats rss_before, rss_growth; /* bytes; growth: peak less before, an event */
     double origin;                      /* when the first task began: seconds since 1970 */
     double last_end;                    /* of the last chunk, since then */
-    roast_names section_names;
-    roast_fact_section *sections;
-    size_t sections_capacity;
+    roast_groups sections;              /* an item: roast_fact_section */
     roast_fact_open *open;
     size_t open_capacity;
-    uint32_t layout; /* entry of the sections in `open`, or 0 */
 } roast_facts;
 
-/* What the tries of the tasks say, in one walk over them. */
+/* Facts from the tries of the tasks, in one walk over them. */
 typedef struct roast_tries {
     uint64_t raised, lost, recomputed; /* of all but foreign tasks */
     roast_str error;                   /* type of the last one that raised */
@@ -103,20 +109,18 @@ roast_status roast_facts_add(roast_facts *facts, const roast_chunklog *log,
                              const roast_chunk *chunk);
 roast_status roast_facts_finish(roast_facts *facts);
 void roast_facts_reset(roast_facts *facts);
-/* The number of a worker, given out at its first mention; the name must stay where it is. */
-roast_status roast_facts_worker(roast_facts *facts, roast_str name, uint32_t *worker);
+/* The number of a group, given out at its first mention; ROAST_NOBODY for an absent name. */
+roast_status roast_facts_group(roast_facts *facts, roast_budget_split by, roast_str name,
+                               uint32_t *id);
 
 /* Which chunks belong to which group: those of group g are order[first[g]] to order[first[g + 1] - 1]. */
 typedef struct roast_fact_order {
     uint32_t *order;
     uint32_t *first; /* count + 1 */
 } roast_fact_order;
-/* `which` gives a chunk's group, ROAST_NOBODY: it has none. */
-roast_status roast_facts_order(const roast_facts *facts, uint32_t count,
-                               uint32_t (*which)(const roast_fact *), roast_fact_order *out);
+roast_status roast_facts_order(const roast_facts *facts, roast_budget_split by,
+                               roast_fact_order *out);
 void roast_fact_order_reset(roast_fact_order *order);
-/* The middle one; the values change their places. NaN when there are none. */
-double roast_median(float *values, size_t count);
 
 static inline double roast_fact_cost(const roast_fact *fact) {
     return (fact->before > 0 ? (double)fact->before : 0) + (double)fact->duration;
@@ -146,12 +150,14 @@ typedef struct roast_diagnosis {
     double overhead; /* s a chunk, of the fixed cost: outside of the task */
 } roast_diagnosis;
 
-/* A text that is put together; what does not fit is cut. */
+/* A text that is composed; a long one is cut. */
 typedef struct roast_words {
     char text[1024];
     size_t len;
 } roast_words;
 void roast_say(roast_words *words, const char *format, ...) ROAST_PRINTF(2, 3);
+/* The same behind a semicolon, unless it is the first of the words. */
+void roast_say_next(roast_words *words, const char *format, ...) ROAST_PRINTF(2, 3);
 /* Numbers as people read them; each call gives another of some buffers. */
 const char *roast_say_time(double seconds);                  /* "41 s", "3.2 min" */
 const char *roast_say_bytes(double bytes);                   /* "1.5 GB" */
@@ -162,7 +168,7 @@ const char *roast_say_times(double ratio);                   /* "2.1" */
 const char *roast_say_many(double count, const char *thing); /* "1 worker", "1,200 workers" */
 const char *roast_say_name(roast_str name); /* one line, shortened at its beginning */
 
-/* What a rule says; severity is found from what would be saved, and is `least` at least. */
+/* The finding of a rule; its severity follows from the saving, and is at least `least`. */
 typedef struct roast_verdict {
     roast_finding_kind kind;
     double saving;
@@ -180,7 +186,7 @@ bool roast_diagnosis_matters(const roast_diagnosis *d, double saving);
 double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part);
 double roast_diagnosis_metric(const roast_diagnosis *d, const char *key);
 
-/* ---- the rules, in this order: some stand back where an earlier one has explained the same ---- */
+/* ---- the rules, in this order: some make no finding if an earlier one has explained the same ---- */
 roast_status roast_rules_stragglers(roast_diagnosis *d); /* host, worker, file */
 roast_status roast_rules_sizes(roast_diagnosis *d);      /* chunks, before process(), metadata */
 roast_status roast_rules_balance(roast_diagnosis *d);    /* tail, workers */
@@ -195,11 +201,25 @@ roast_status roast_rules_measurement(roast_diagnosis *d);
 /* Core-seconds that were lost with workers whose memory was full. */
 roast_status roast_lost_to_memory(const roast_diagnosis *d, double *seconds, uint32_t *workers);
 
-/* The number of these rules and thresholds: findings of others are made anew. */
-uint32_t roast_rules_fingerprint(void);
-
 /* ---- findings ---- */
-/* Whether they were made by these rules; set by the diagnosis. */
+roast_status roast_findings_new(roast_findings **out, roast_error *err);
+/* Inserts one in its place; the texts are copied, a longer one than ROAST_MAX_FINDING_TEXT is cut.
+ * ROAST_EINVAL: a kind, severity or number that cannot be. */
+roast_status roast_findings_add(roast_findings *findings, const roast_finding *finding,
+                                roast_error *err);
+/* Copied, but for its name; NULL: none. */
+void roast_findings_set_budget(roast_findings *findings, const roast_budget_row *total);
+/* Whether these rules made them; set by the diagnosis. */
 void roast_findings_set_current(roast_findings *findings, bool current);
+
+/* ---- thresholds ---- */
+typedef struct roast_threshold {
+    const char *name;
+    double value;
+    const char *reason;
+} roast_threshold;
+uint32_t roast_threshold_count(void);
+/* NULL beyond the end. */
+const roast_threshold *roast_threshold_at(uint32_t index);
 
 #endif

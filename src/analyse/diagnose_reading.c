@@ -9,7 +9,8 @@
 /* How many of the reads are of branches that nearly every chunk reads. */
 static double common_reads(const roast_diagnosis *d) {
     uint32_t count;
-    const roast_branch_row *rows = roast_metrics_branches(d->metrics, &count);
+    const roast_branch_row *rows =
+        roast_row_table_rows(d->metrics, ROAST_ROWS_branch_read_metrics, &count);
     double all = 0, common = 0;
     for (uint32_t i = 0; i < count; i++) {
         double reads = fmax(0, roast_value_number(rows[i].count));
@@ -32,9 +33,10 @@ static roast_status preload(roast_diagnosis *d) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_preload, saving, 0.6);
-    roast_say(&v.title, "%s small reads a chunk wait one after the other", roast_say_count(reads));
+    roast_say(&v.title, "%s small reads per chunk wait one after the other",
+              roast_say_count(reads));
     roast_say(&v.evidence,
-              "A read brings %s and waits %s for it; %s of the task time was waiting like that. "
+              "A read of %s waits for %s; %s of the task time was such waiting. "
               "%s of the reads are of branches that nearly every chunk needs.",
               roast_say_bytes(bytes), roast_say_time(wait),
               roast_say_percent(facts->read_wait / facts->cost), roast_say_percent(common));
@@ -46,8 +48,8 @@ static roast_status preload(roast_diagnosis *d) {
 }
 
 static bool is_remote(const roast_diagnosis *d) {
-    for (uint32_t i = 0; i < d->facts.files.count && i < 100; i++) {
-        roast_str name = roast_names_get(&d->facts.files.names, i);
+    for (uint32_t i = 0; i < roast_groups_count(&d->facts.files) && i < 100; i++) {
+        roast_str name = roast_groups_name(&d->facts.files, i);
         for (size_t at = 0; at + 3 <= name.len; at++)
             if (memcmp(name.data + at, "://", 3) == 0)
                 return memcmp(name.data, "file", 4) != 0;
@@ -74,16 +76,16 @@ static roast_status io_bound(roast_diagnosis *d) {
               "Reads inside process() took %s, of which the thread was off the CPU for %s.",
               roast_say_time(facts->read), roast_say_time(facts->read_wait));
     if (rate > 0)
-        roast_say(&v.evidence, " A thread got %s a second.", roast_say_bytes(rate));
+        roast_say(&v.evidence, " A thread got %s per second.", roast_say_bytes(rate));
     if (disk)
         roast_say(&v.advice, "Put the files on faster storage or spread them over more disks");
     else if (remote)
         roast_say(&v.advice,
-                  "Read from a nearer site or through a cache (XCache), and with more threads "
+                  "Read from a nearer site or through a cache (XCache), and use more threads "
                   "than cores, so that others compute while some wait");
     else
         roast_say(&v.advice,
-                  "Put the files nearer, and use more threads than cores, so that others compute "
+                  "Move the files nearer, and use more threads than cores, so that others compute "
                   "while some wait");
     roast_say(&v.advice, "; up to %s of core time would be saved.",
               roast_say_time(facts->read_wait));
@@ -104,12 +106,12 @@ static roast_status decompression(roast_diagnosis *d) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_decompression_bound, saving, 0.6);
-    roast_say(&v.title, "%s of the task time is unpacking what was read", roast_say_percent(share));
-    roast_say(&v.evidence, "Reads took %s on the CPU for %s (%s unpacked): %s a second and core.",
+    roast_say(&v.title, "%s of the task time is unpacking", roast_say_percent(share));
+    roast_say(&v.evidence, "Reads took %s on the CPU for %s (%s unpacked): %s per second and core.",
               roast_say_time(facts->read_busy), roast_say_bytes(packed), roast_say_bytes(unpacked),
               roast_say_bytes(rate));
     roast_say(&v.advice,
-              "Write the files with ZSTD or LZ4, which unpack some %s a second and core; %s of "
+              "Write the files with ZSTD or LZ4, which unpack some %s per second and core; %s of "
               "core time would be saved.",
               roast_say_bytes(roast_limit.unpack_goal), roast_say_time(saving));
     return roast_diagnosis_add(d, &v);
@@ -124,7 +126,7 @@ static roast_status unused(roast_diagnosis *d) {
         const roast_fact *fact = &facts->facts[i];
         if (!(fact->preloaded > 0) || isnan(fact->accessed) || fact->file == ROAST_NOBODY)
             continue;
-        double part = (double)fact->events / facts->files.groups[fact->file].events;
+        double part = (double)fact->events / roast_fact_group_at(&facts->files, fact->file)->events;
         double needed = (double)fact->accessed * fmin(1, roast_limit.basket_slack * fmax(part, 0));
         preloaded += (double)fact->preloaded;
         needless += fmax(0, (double)fact->preloaded - needed);
@@ -136,13 +138,14 @@ static roast_status unused(roast_diagnosis *d) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_unused_branches, saving, 0.5);
-    roast_say(&v.title, "%s of what was preloaded was never looked at",
+    roast_say(&v.title, "%s of the preloaded data was never used",
               roast_say_percent(needless / preloaded));
-    roast_say(&v.evidence, "%s were read of preloaded branches, at least %s of them for nothing.",
+    roast_say(&v.evidence,
+              "%s of preloaded branches were read, at least %s of them were never used.",
               roast_say_bytes(preloaded), roast_say_bytes(needless));
     roast_say(&v.advice,
-              "Take branches out of \"preload\" that process() does not use (chunks tell which it "
-              "uses: accessed_branches); some %s of core time would be saved.",
+              "Remove branches from \"preload\" that process() does not use (accessed_branches of "
+              "the chunks lists the used ones); some %s of core time would be saved.",
               roast_say_time(saving));
     return roast_diagnosis_add(d, &v);
 }
@@ -162,11 +165,11 @@ static roast_status reread(roast_diagnosis *d) {
     if (baskets && saving > facts->reread) {
         roast_say(&v.title, "The same bytes are read %s times", roast_say_times(times));
         roast_say(&v.evidence,
-                  "%s were read of branches that have %s in all files: chunks end inside of "
+                  "%s were read from branches that have %s in all files: chunks end inside "
                   "baskets, and every chunk reads the whole basket.",
                   roast_say_bytes(bytes), roast_say_bytes(there));
         roast_say(&v.advice,
-                  "Larger chunks, or chunks that end where baskets end (uproot: "
+                  "Use larger chunks, or chunks that end where baskets end (uproot: "
                   "tree.common_entry_offsets()); up to %s of core time would be "
                   "saved.",
                   roast_say_time(saving));
@@ -175,7 +178,7 @@ static roast_status reread(roast_diagnosis *d) {
         roast_say(&v.evidence, "%s reads were of a branch that the chunk had read before: %s.",
                   roast_say_count(facts->reread_branches), roast_say_time(facts->reread));
         roast_say(&v.advice,
-                  "Keep the array in a variable, or read it from `events`, which keeps what it has "
+                  "Keep the array in a variable, or read it from `events`, which keeps arrays once "
                   "read; %s of core time would be saved.",
                   roast_say_time(saving));
     }

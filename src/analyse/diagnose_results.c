@@ -1,4 +1,4 @@
-/* Sections of process(), and what becomes of its results. */
+/* Sections of process(), and the handling of its results. */
 #include <math.h>
 
 #include "analyse/diagnose_internal.h"
@@ -11,67 +11,71 @@ typedef struct top_sections {
     double runner_up; /* s: of the next one that may have been waiting */
 } top_sections;
 
+static const roast_fact_section *section_at(const roast_facts *facts, uint32_t id) {
+    return roast_groups_item(&facts->sections, id);
+}
+
 static top_sections find_top(const roast_facts *facts) {
     top_sections top = {0};
-    uint32_t count = roast_names_count(&facts->section_names);
+    uint32_t count = roast_groups_count(&facts->sections);
     for (uint32_t i = 1; i < count; i++) {
-        if (facts->sections[i].self > facts->sections[top.longest].self)
+        if (section_at(facts, i)->self > section_at(facts, top.longest)->self)
             top.longest = i;
-        if (facts->sections[i].possible > facts->sections[top.waiting].possible)
+        if (section_at(facts, i)->possible > section_at(facts, top.waiting)->possible)
             top.waiting = i;
     }
     for (uint32_t i = 0; i < count; i++)
         if (i != top.waiting)
-            top.runner_up = fmax(top.runner_up, facts->sections[i].possible);
+            top.runner_up = fmax(top.runner_up, section_at(facts, i)->possible);
     return top;
 }
 
 static roast_status waiting_section(roast_diagnosis *d, const top_sections *top) {
-    const roast_fact_section *section = &d->facts.sections[top->waiting];
+    const roast_fact_section *section = section_at(&d->facts, top->waiting);
     bool certain = section->certain * 2 >= section->possible;
     double waited = certain ? section->possible : section->possible - top->runner_up;
     if (waited < roast_limit.section_wait * d->facts.cost || !roast_diagnosis_matters(d, waited) ||
         (!certain && top->runner_up * 2 > section->possible))
         return ROAST_OK;
-    const char *name = roast_say_name(roast_names_get(&d->facts.section_names, top->waiting));
+    const char *name = roast_say_name(roast_groups_name(&d->facts.sections, top->waiting));
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_slow_section, waited, certain ? 0.9 : 0.6);
     roast_say(&v.title, "Section %s waits: %s of the task time", name,
               roast_say_percent(waited / d->facts.cost));
     roast_say(
         &v.evidence,
-        "It took %s in all; %s of that its thread neither ran, nor waited for a core, nor read a "
-        "branch.",
+        "It took %s in total; for %s of that its thread neither ran, nor waited for a core, nor "
+        "read a branch.",
         roast_say_time(section->self), roast_say_time(waited));
     roast_say(&v.advice,
-              "See what it waits for (a sleep, a lock, a server, a file of its own) and take it "
-              "out of process(), or do it once a worker; %s of core time would be saved.",
+              "Find what it waits for (a sleep, a lock, a server, a file of its own) and remove it "
+              "from process(), or do it once per worker; %s of core time would be saved.",
               roast_say_time(waited));
     return roast_diagnosis_add(d, &v);
 }
 
 static roast_status long_section(roast_diagnosis *d, const top_sections *top) {
-    double self = d->facts.sections[top->longest].self;
+    double self = section_at(&d->facts, top->longest)->self;
     if (self < roast_limit.section_share * d->facts.duration ||
         !roast_diagnosis_matters(d, self / 2))
         return ROAST_OK;
-    const char *name = roast_say_name(roast_names_get(&d->facts.section_names, top->longest));
+    const char *name = roast_say_name(roast_groups_name(&d->facts.sections, top->longest));
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_slow_section, self / 2, 0.3);
     v.most = ROAST_SEVERITY_note; /* some section is always the longest */
     roast_say(&v.title, "Section %s is %s of process()", name,
               roast_say_percent(fmin(1, self / d->facts.duration)));
-    roast_say(&v.evidence, "%s of %s in process(), without the sections inside of it.",
+    roast_say(&v.evidence, "%s of %s in process(), without the sections inside it.",
               roast_say_time(self), roast_say_time(d->facts.duration));
     roast_say(&v.advice,
-              "If something is made faster, this; at twice its speed %s of core time "
+              "Make this section faster first; at twice its speed %s of core time "
               "would be saved.",
               roast_say_time(self / 2));
     return roast_diagnosis_add(d, &v);
 }
 
 roast_status roast_rules_sections(roast_diagnosis *d) {
-    if (roast_names_count(&d->facts.section_names) == 0 || !(d->facts.cost > 0))
+    if (roast_groups_count(&d->facts.sections) == 0 || !(d->facts.cost > 0))
         return ROAST_OK;
     top_sections top = find_top(&d->facts);
     /* Threads that wait for Python's lock do so wherever they are. */
@@ -115,15 +119,14 @@ static roast_status reduction(roast_diagnosis *d, const roast_tries *tries) {
     if (by_client)
         roast_say(&v.advice,
                   "Most of it is spent by the client: return smaller outputs (fewer bins, no event "
-                  "lists), "
-                  "and do what comes after the run outside of the collector; up to %s saved.",
+                  "lists), and leave the collector before work that follows the run; up to %s "
+                  "would be saved.",
                   roast_say_time(client));
     else
         roast_say(&v.advice,
                   "Return smaller outputs (fewer bins and categories), and try another "
                   "DaskExecutor(treereduction=...) than 20: more for small outputs, fewer for "
-                  "large ones; "
-                  "up to %s of core time saved.",
+                  "large ones; up to %s of core time would be saved.",
                   roast_say_time(share));
     return roast_diagnosis_add(d, &v);
 }
@@ -140,15 +143,14 @@ static roast_status serialization(roast_diagnosis *d, const roast_tries *tries) 
     roast_say(&v.title, "%s of the core time is packing and unpacking",
               roast_say_percent(all / d->available));
     roast_say(&v.evidence,
-              "Serialising took %s, compressing %s, and what comes after process() in its task %s.",
+              "Serialising took %s, compressing %s, and the end of the tasks after process() %s.",
               roast_say_time(fmax(0, packing)), roast_say_time(fmax(0, squeezing)),
               roast_say_time(after));
     say_size(&v.evidence, tries);
     roast_say(&v.advice,
               "Return smaller outputs, keep large constants out of the processor (load them in "
-              "the worker), and turn compression off for small ones "
-              "(DaskExecutor(compression=None)); up to %s of core time "
-              "saved.",
+              "the worker), and turn off compression of small outputs "
+              "(DaskExecutor(compression=None)); up to %s of core time would be saved.",
               roast_say_time(all));
     return roast_diagnosis_add(d, &v);
 }

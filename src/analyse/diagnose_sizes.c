@@ -1,4 +1,4 @@
-/* The sizes of chunks, and what is paid before process(). */
+/* The sizes of chunks, and the time before process(). */
 #include <math.h>
 
 #include "analyse/diagnose_internal.h"
@@ -8,7 +8,7 @@ static double usual_before(const roast_diagnosis *d) {
     return fmin(d->facts.before, 1.5 * d->facts.median_before * (double)d->facts.with_before);
 }
 
-/* ---- the model: a chunk costs so much, and an event so much more ---- */
+/* ---- the model: a fixed cost per chunk and a cost per event ---- */
 
 static bool fit_dataset(roast_fact_group *dataset) {
     double intercept, slope, r;
@@ -24,7 +24,7 @@ static bool fit_dataset(roast_fact_group *dataset) {
     return true;
 }
 
-/* Chunks of one size tell no fixed cost: what is before process() is taken for it. */
+/* Chunks of one size give no fixed cost: the time before process() is used instead. */
 static bool guess_dataset(const roast_diagnosis *d, roast_fact_group *dataset) {
     if (isnan(d->facts.median_before) || !(dataset->events > 0))
         return false;
@@ -34,12 +34,12 @@ static bool guess_dataset(const roast_diagnosis *d, roast_fact_group *dataset) {
 }
 
 static void find_model(roast_diagnosis *d) {
-    roast_fact_table *datasets = &d->facts.datasets;
+    const roast_groups *datasets = &d->facts.datasets;
     double chunks = 0, events = 0, fixed = 0, slope = 0, by_fit = 0;
     if (d->facts.count < roast_limit.least_chunks)
         return;
-    for (uint32_t i = 0; i < datasets->count; i++) {
-        roast_fact_group *dataset = &datasets->groups[i];
+    for (uint32_t i = 0; i < roast_groups_count(datasets); i++) {
+        roast_fact_group *dataset = roast_fact_group_at(datasets, i);
         bool fitted = fit_dataset(dataset);
         if (!fitted && !guess_dataset(d, dataset))
             continue;
@@ -67,8 +67,8 @@ static void find_model(roast_diagnosis *d) {
 /* How many chunks there would be: none reaches beyond a file. */
 static double chunks_of_size(const roast_facts *facts, double size) {
     double chunks = 0;
-    for (uint32_t i = 0; i < facts->files.count; i++)
-        chunks += ceil(facts->files.groups[i].events / size);
+    for (uint32_t i = 0; i < roast_groups_count(&facts->files); i++)
+        chunks += ceil(roast_fact_group_at(&facts->files, i)->events / size);
     return chunks;
 }
 
@@ -96,7 +96,8 @@ typedef struct size_search {
 
 static double most_by_memory(const roast_diagnosis *d) {
     uint32_t count;
-    const roast_worker_row *rows = roast_metrics_worker_rows(d->metrics, &count);
+    const roast_worker_row *rows =
+        roast_row_table_rows(d->metrics, ROAST_ROWS_worker_health, &count);
     double limit = INFINITY, growth, threads = roast_diagnosis_metric(d, "cores_per_worker");
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].memory_limit_bytes.kind != ROAST_VALUE_NONE)
@@ -135,9 +136,9 @@ static double best_size(const roast_diagnosis *d, const size_search *s, double *
 static bool advise_size(const roast_diagnosis *d, bool larger, size_advice *advice) {
     size_search s = {.larger = larger};
     double longest = 0, span = NAN;
-    for (uint32_t i = 0; i < d->facts.files.count; i++) {
-        s.events += d->facts.files.groups[i].events;
-        longest = fmax(longest, d->facts.files.groups[i].events);
+    for (uint32_t i = 0; i < roast_groups_count(&d->facts.files); i++) {
+        s.events += roast_fact_group_at(&d->facts.files, i)->events;
+        longest = fmax(longest, roast_fact_group_at(&d->facts.files, i)->events);
     }
     if (!d->has_model || !(d->threads > 0) || !(s.events > 0) || !(d->span > 0))
         return false;
@@ -149,7 +150,7 @@ static bool advise_size(const roast_diagnosis *d, bool larger, size_advice *advi
     advice->size = best_size(d, &s, &span);
     if (isnan(advice->size) || !(s.present > 0))
         return false;
-    /* By how much the model says it gets better, applied to what was measured. */
+    /* The predicted improvement, applied to the measured time. */
     double better = fmax(0, 1 - span / s.present) * d->span;
     advice->wall = d->wall - better;
     advice->saving = better * d->threads;
@@ -175,7 +176,7 @@ static roast_status too_small(roast_diagnosis *d) {
     double events = roast_diagnosis_metric(d, "chunk_events_mean");
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_chunks_too_small, advice.saving, d->fitted ? 0.9 : 0.8);
-    roast_say(&v.title, "Chunks are too small: %s of their time is paid a chunk, not an event",
+    roast_say(&v.title, "Chunks are too small: %s of their time is a fixed cost per chunk",
               roast_say_percent(fmin(share, 1)));
     roast_say(&v.evidence,
               "%s chunks have %s events on average. Each costs %s before its first event, and %s "
@@ -209,10 +210,10 @@ static roast_status too_large(roast_diagnosis *d) {
     advice.wall = d->wall - saving / d->threads;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_chunks_too_large, saving, d->fitted ? 0.8 : 0.7);
-    roast_say(&v.title, "Chunks are too large: %s chunks a thread do not spread evenly",
+    roast_say(&v.title, "Chunks are too large: %s chunks per thread do not spread evenly",
               roast_say_times(each));
     roast_say(&v.evidence,
-              "%s chunks of %s each on %s threads; %s of core time (%s) were idle while the last "
+              "%s chunks of %s each on %s threads; %s of core time (%s) was idle while the last "
               "ones ran.",
               roast_say_count((double)d->facts.count), roast_say_time(d->facts.median_cost),
               roast_say_count(d->threads), roast_say_time(tail + starved),
@@ -233,15 +234,16 @@ static roast_status metadata(roast_diagnosis *d) {
     roast_verdict_init(&v, ROAST_FINDING_metadata_bound, saving, 0.6);
     roast_say(&v.title, "%s of the bytes read are the description of the trees",
               roast_say_percent(share));
-    roast_say(
-        &v.evidence,
-        "%s of %s were read before process() was entered, by %s chunks of %s files; %s of "
-        "the task time passed there.",
-        roast_say_bytes(described), roast_say_bytes(bytes), roast_say_count((double)d->facts.count),
-        roast_say_count((double)d->facts.files.count), roast_say_percent(before / d->facts.cost));
+    roast_say(&v.evidence,
+              "%s of %s were read before process() was entered, by %s chunks of %s files; %s of "
+              "the task time is before process().",
+              roast_say_bytes(described), roast_say_bytes(bytes),
+              roast_say_count((double)d->facts.count),
+              roast_say_count((double)roast_groups_count(&d->facts.files)),
+              roast_say_percent(before / d->facts.cost));
     roast_say(&v.advice,
-              "Write files with fewer branches (a skim) or more events; half of what is spent "
-              "there would be %s of core time.",
+              "Write files with fewer branches (a skim) or more events; half of that time is %s of "
+              "core time.",
               roast_say_time(saving));
     return roast_diagnosis_add(d, &v);
 }
@@ -258,16 +260,17 @@ static roast_status before_process(roast_diagnosis *d) {
     roast_say(&v.title, "%s of the task time is spent before process()", roast_say_percent(share));
     roast_say(
         &v.evidence,
-        "Opening the file and building the events takes %s a chunk in the median, process() %s "
+        "Opening the file and building the events takes %s per chunk in the median, process() %s "
         "on average; there are %s chunks in %s files.",
         roast_say_time(d->facts.median_before),
         roast_say_time(d->facts.duration / (double)d->facts.count),
-        roast_say_count((double)d->facts.count), roast_say_count((double)d->facts.files.count));
+        roast_say_count((double)d->facts.count),
+        roast_say_count((double)roast_groups_count(&d->facts.files)));
     roast_say(&v.advice, "Larger chunks do not help: the files have no more events. Merge them "
                          "(hadd), keep fewer branches in them");
     if (branches > 0)
         roast_say(&v.advice, " (%s are used)", roast_say_count(branches));
-    roast_say(&v.advice, ", or bring them nearer; at %s of the task time %s would be saved.",
+    roast_say(&v.advice, ", or move them nearer; at %s of the task time %s would be saved.",
               roast_say_percent(roast_limit.before_goal), roast_say_time(before - goal));
     return roast_diagnosis_add(d, &v);
 }

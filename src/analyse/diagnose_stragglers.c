@@ -14,8 +14,8 @@
 
 typedef struct comparison {
     roast_diagnosis *d;
-    float *excess; /* of each chunk: log of its cost over what is expected; NaN: nothing is */
-    float *space;  /* as many */
+    double *excess; /* of each chunk: log of its cost over what is expected; NaN: nothing is */
+    double *space;  /* as many */
 } comparison;
 
 /* A group against the others. */
@@ -27,8 +27,7 @@ typedef struct standing {
 } standing;
 
 typedef struct grouping {
-    const roast_fact_table *table;
-    uint32_t (*which)(const roast_fact *);
+    roast_budget_split by;
     double slow; /* factor from which on it matters */
     roast_fact_order order;
     standing *standings; /* of the groups with enough chunks, slowest first */
@@ -37,23 +36,7 @@ typedef struct grouping {
     uint32_t flagged; /* the first so many are slow */
 } grouping;
 
-static uint32_t worker_of(const roast_fact *fact) {
-    return fact->worker;
-}
-
-static uint32_t host_of(const roast_fact *fact) {
-    return fact->host;
-}
-
-static uint32_t file_of(const roast_fact *fact) {
-    return fact->file;
-}
-
-static uint32_t dataset_of(const roast_fact *fact) {
-    return fact->dataset;
-}
-
-/* ---- what is expected ---- */
+/* ---- the expected cost ---- */
 
 static double expected_cost(const roast_fact_group *dataset, double events) {
     double intercept, slope, mean = dataset->cost / (double)dataset->chunks;
@@ -76,7 +59,7 @@ static double group_median(const comparison *c, const roast_fact_order *order, u
                            uint32_t *chunks) {
     uint32_t count = 0;
     for (uint32_t at = order->first[group]; at < order->first[group + 1]; at++) {
-        float excess = c->excess[order->order[at]];
+        double excess = c->excess[order->order[at]];
         if (!isnan(excess))
             c->space[count++] = excess;
     }
@@ -84,19 +67,18 @@ static double group_median(const comparison *c, const roast_fact_order *order, u
     return roast_median(c->space, count);
 }
 
-/* What is expected was a mean: one that a slow worker drew up, the more so the more of a dataset it had.
- * Then the others seem quick in one dataset and usual in the next, and no worker stands out. So the middle
- * of each dataset is made 0, as far as it does not come from the workers: the medians of both are taken
- * out in turns (Tukey's median polish). */
+/* The expected cost is a mean, which a slow worker raises in the datasets that it had most of. Then the others
+ * seem quick in one dataset and usual in the next, and no worker stands out. So the medians of datasets and
+ * workers are subtracted in turns (Tukey's median polish), until that of each dataset is 0. */
 typedef struct polish {
     roast_fact_order workers, datasets;
-    float *by_worker; /* median of its chunks */
+    double *by_worker; /* median of its chunks */
 } polish;
 
 static void find_medians_of_workers(const comparison *c, polish *p) {
     uint32_t chunks;
-    for (uint32_t worker = 0; worker < c->d->facts.workers.count; worker++)
-        p->by_worker[worker] = (float)group_median(c, &p->workers, worker, &chunks);
+    for (uint32_t worker = 0; worker < roast_groups_count(&c->d->facts.workers); worker++)
+        p->by_worker[worker] = group_median(c, &p->workers, worker, &chunks);
 }
 
 static void center_dataset(const comparison *c, const polish *p, uint32_t dataset) {
@@ -111,7 +93,7 @@ static void center_dataset(const comparison *c, const polish *p, uint32_t datase
     }
     if (count == 0)
         return;
-    float middle = (float)roast_median(c->space, count);
+    double middle = roast_median(c->space, count);
     for (const uint32_t *at = from; at < to; at++)
         c->excess[*at] -= middle;
 }
@@ -119,15 +101,15 @@ static void center_dataset(const comparison *c, const polish *p, uint32_t datase
 static roast_status center_datasets(const comparison *c) {
     enum { TURNS = 2 };
     const roast_facts *facts = &c->d->facts;
-    polish p = {.by_worker = roast_alloc(((size_t)facts->workers.count + 1) * sizeof(float))};
+    polish p = {.by_worker = roast_alloc(((size_t)roast_groups_count(&facts->workers) + 1) *
+                                         sizeof(double))};
     roast_status status =
-        p.by_worker != NULL ? roast_facts_order(facts, facts->workers.count, worker_of, &p.workers)
-                            : ROAST_ENOMEM;
+        p.by_worker != NULL ? roast_facts_order(facts, ROAST_BY_worker, &p.workers) : ROAST_ENOMEM;
     if (status == ROAST_OK)
-        status = roast_facts_order(facts, facts->datasets.count, dataset_of, &p.datasets);
+        status = roast_facts_order(facts, ROAST_BY_dataset, &p.datasets);
     for (int turn = 0; status == ROAST_OK && turn < TURNS; turn++) {
         find_medians_of_workers(c, &p);
-        for (uint32_t dataset = 0; dataset < facts->datasets.count; dataset++)
+        for (uint32_t dataset = 0; dataset < roast_groups_count(&facts->datasets); dataset++)
             center_dataset(c, &p, dataset);
     }
     roast_fact_order_reset(&p.workers);
@@ -148,10 +130,10 @@ static roast_status compare_all(comparison *c) {
         if (fact->dataset == ROAST_NOBODY)
             continue;
         double cost = roast_fact_cost(fact);
-        double expected =
-            expected_cost(&facts->datasets.groups[fact->dataset], (double)fact->events);
+        double expected = expected_cost(roast_fact_group_at(&facts->datasets, fact->dataset),
+                                        (double)fact->events);
         if (cost > 0 && expected > 0)
-            c->excess[i] = (float)log(cost / expected);
+            c->excess[i] = log(cost / expected);
     }
     return center_datasets(c);
 }
@@ -167,11 +149,12 @@ static int slowest_first(const void *a, const void *b) {
 
 static roast_status stand(const comparison *c, grouping *g) {
     const roast_facts *facts = &c->d->facts;
-    ROAST_TRY(roast_facts_order(facts, g->table->count, g->which, &g->order));
-    g->standings = roast_alloc(((size_t)g->table->count + 1) * sizeof *g->standings);
+    uint32_t groups = roast_groups_count(&facts->by[g->by]);
+    ROAST_TRY(roast_facts_order(facts, g->by, &g->order));
+    g->standings = roast_alloc(((size_t)groups + 1) * sizeof *g->standings);
     if (g->standings == NULL)
         return ROAST_ENOMEM;
-    for (uint32_t group = 0; group < g->table->count; group++) {
+    for (uint32_t group = 0; group < groups; group++) {
         standing s = {.group = group};
         s.middle = group_median(c, &g->order, group, &s.chunks);
         if (s.chunks >= roast_limit.group_chunks)
@@ -188,9 +171,9 @@ static void find_scatter(const comparison *c, grouping *g) {
     for (uint32_t i = 0; i < g->count; i++) {
         const standing *s = &g->standings[i];
         for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++) {
-            float excess = c->excess[g->order.order[at]];
+            double excess = c->excess[g->order.order[at]];
             if (!isnan(excess))
-                c->space[count++] = (float)fabs((double)excess - s->middle);
+                c->space[count++] = fabs(excess - s->middle);
         }
     }
     g->scatter = fmax(MAD_TO_SIGMA * roast_median(c->space, count), roast_limit.least_scatter);
@@ -210,7 +193,7 @@ static double scatter_of_groups(const comparison *c, const grouping *g) {
         return 0;
     double middle = g->standings[g->count / 2].middle;
     for (uint32_t i = 0; i < g->count; i++)
-        c->space[i] = (float)fabs(g->standings[i].middle - middle);
+        c->space[i] = fabs(g->standings[i].middle - middle);
     return MAD_TO_SIGMA * roast_median(c->space, g->count);
 }
 
@@ -247,12 +230,12 @@ static double seconds_lost(const comparison *c, const grouping *g, const standin
     return lost;
 }
 
-/* What was found in the slow groups counts as explained: their chunks are as quick as the others. */
+/* The slowness of these groups is explained: from now on their chunks count as quick as the others. */
 static void excuse(const comparison *c, const grouping *g) {
     for (uint32_t i = 0; i < g->flagged; i++) {
         const standing *s = &g->standings[i];
         for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++)
-            c->excess[g->order.order[at]] -= (float)log(s->factor);
+            c->excess[g->order.order[at]] -= log(s->factor);
     }
 }
 
@@ -264,7 +247,7 @@ static void queue_shares(const comparison *c, const grouping *g, uint32_t group,
     double sums[2][2] = {{0}};
     for (size_t i = 0; i < c->d->facts.count; i++) {
         const roast_fact *fact = &c->d->facts.facts[i];
-        double *sum = sums[g->which(fact) == group];
+        double *sum = sums[fact->group[g->by] == group];
         if (isnan(fact->queue))
             continue;
         sum[0] += (double)fact->duration;
@@ -277,7 +260,7 @@ static void queue_shares(const comparison *c, const grouping *g, uint32_t group,
 static roast_status tell_place(const comparison *c, const grouping *g, roast_finding_kind kind,
                                const char *what) {
     const standing *worst = &g->standings[0];
-    const char *name = roast_say_name(roast_names_get(&g->table->names, worst->group));
+    const char *name = roast_say_name(roast_groups_name(&c->d->facts.by[g->by], worst->group));
     double lost = 0, queue, queue_others;
     for (uint32_t i = 0; i < g->flagged; i++)
         lost += seconds_lost(c, g, &g->standings[i]);
@@ -290,31 +273,31 @@ static roast_status tell_place(const comparison *c, const grouping *g, roast_fin
     if (g->flagged > 1)
         roast_say(&v.title, " (and %u more)", (unsigned)(g->flagged - 1));
     roast_say(&v.evidence,
-              "Its median chunk takes %s times what chunks of the same dataset and size take "
+              "Its median chunk takes %s times as long as chunks of the same dataset and size "
               "elsewhere (%u chunks).",
               roast_say_times(worst->factor), (unsigned)worst->chunks);
     queue_shares(c, g, worst->group, &queue, &queue_others);
     bool taken = queue > roast_limit.queue_share && !(queue_others > queue / 2);
     if (queue >= 0 && queue_others >= 0)
-        roast_say(&v.evidence, " Its threads waited %s of process() for a core, the others %s.",
+        roast_say(&v.evidence, " Its threads waited for a core for %s of process(), others %s.",
                   roast_say_percent(queue), roast_say_percent(queue_others));
     if (taken)
         roast_say(&v.advice,
-                  "Something else runs on its cores: look for it there (top), give the worker "
-                  "cores of its own, or leave it out; %s would be saved.",
+                  "Something else runs on its cores: find it (top), give the worker cores of its "
+                  "own, or leave it out; %s would be saved.",
                   roast_say_time(lost));
     else
         roast_say(&v.advice,
-                  "Look at this %s: slower or throttled CPU, slower storage or network. Without "
-                  "it, or at the pace of the others, %s would be saved.",
+                  "Check this %s: slower or throttled CPU, slower storage or network. Without it, "
+                  "or at the speed of the others, %s would be saved.",
                   kind == ROAST_FINDING_straggler_host ? "machine" : "worker",
                   roast_say_time(lost));
     c->d->straggled += lost;
     return roast_diagnosis_add(c->d, &v);
 }
 
-/* Whether a worker is slow on files that others were quick on, too, and not because it got slow files.
- * Without a file in common it must have been slow on more than one. */
+/* Whether a worker is slow on files on which others were quick, and not because it got slow files. Without common
+ * files it must have been slow on more than one. */
 static bool is_slow_anywhere(const comparison *c, const grouping *workers, const grouping *files,
                              const standing *s) {
     const roast_facts *facts = &c->d->facts;
@@ -338,8 +321,8 @@ static bool is_slow_anywhere(const comparison *c, const grouping *workers, const
         if (others == 0)
             continue;
         compared++;
-        slower += (double)c->excess[index] - roast_median(c->space, others) >
-                  log(roast_limit.slow_place) / 2;
+        slower +=
+            c->excess[index] - roast_median(c->space, others) > log(roast_limit.slow_place) / 2;
     }
     return compared > 0 ? slower * 2 > compared : several || last == ROAST_NOBODY;
 }
@@ -357,13 +340,13 @@ static void check_workers(const comparison *c, grouping *workers, const grouping
 
 static roast_status hosts_and_workers(const comparison *c) {
     roast_facts *facts = &c->d->facts;
-    grouping hosts = {.table = &facts->hosts, .which = host_of, .slow = roast_limit.slow_place};
-    grouping workers = {
-        .table = &facts->workers, .which = worker_of, .slow = roast_limit.slow_place};
-    grouping files = {.table = &facts->files, .which = file_of, .slow = roast_limit.slow_file};
+    grouping hosts = {.by = ROAST_BY_host, .slow = roast_limit.slow_place};
+    grouping workers = {.by = ROAST_BY_worker, .slow = roast_limit.slow_place};
+    grouping files = {.by = ROAST_BY_file, .slow = roast_limit.slow_file};
     roast_status status = stand(c, &hosts);
     /* A host with one worker is that worker. */
-    if (status == ROAST_OK && facts->workers.count > facts->hosts.count) {
+    if (status == ROAST_OK &&
+        roast_groups_count(&facts->workers) > roast_groups_count(&facts->hosts)) {
         flag_slow(c, &hosts);
         if (hosts.flagged > 0)
             status = tell_place(c, &hosts, ROAST_FINDING_straggler_host, "Host");
@@ -373,7 +356,7 @@ static roast_status hosts_and_workers(const comparison *c) {
     if (status == ROAST_OK)
         status = stand(c, &workers);
     if (status == ROAST_OK)
-        status = roast_facts_order(facts, facts->files.count, file_of, &files.order);
+        status = roast_facts_order(facts, ROAST_BY_file, &files.order);
     if (status == ROAST_OK) {
         flag_slow(c, &workers);
         check_workers(c, &workers, &files);
@@ -402,8 +385,8 @@ typedef struct last_file {
 static last_file find_last_file(const roast_facts *facts) {
     last_file found = {.file = ROAST_NOBODY};
     double last = -1, second = -1;
-    for (uint32_t i = 0; i < facts->files.count; i++) {
-        double end = facts->files.groups[i].last_end;
+    for (uint32_t i = 0; i < roast_groups_count(&facts->files); i++) {
+        double end = roast_fact_group_at(&facts->files, i)->last_end;
         if (end > last) {
             second = last;
             last = end;
@@ -432,28 +415,29 @@ static last_file find_last_file(const roast_facts *facts) {
 /* One file that goes on alone, because it is one huge chunk, or a slow one. */
 static roast_status tell_last_file(roast_diagnosis *d, const last_file *last) {
     const roast_facts *facts = &d->facts;
-    const roast_fact_group *file = &facts->files.groups[last->file];
+    const roast_fact_group *file = roast_fact_group_at(&facts->files, last->file);
     double others = (facts->cost - file->cost) / (double)(facts->count - file->chunks);
     double idle = last->alone * fmax(0, d->threads - last->threads);
-    double mean_events =
-        facts->files.count > 1 ? roast_diagnosis_metric(d, "chunk_events_mean") : NAN;
+    double mean_events = roast_groups_count(&facts->files) > 1
+                             ? roast_diagnosis_metric(d, "chunk_events_mean")
+                             : NAN;
     bool huge = last->events > roast_limit.oversized * mean_events;
-    const char *name = roast_say_name(roast_names_get(&facts->files.names, last->file));
+    const char *name = roast_say_name(roast_groups_name(&facts->files, last->file));
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_straggler_file, idle, 0.9);
-    roast_say(&v.title, "File %s holds up the end of the run by %s", name,
+    roast_say(&v.title, "File %s delays the end of the run by %s", name,
               roast_say_time(last->alone));
     roast_say(
         &v.evidence,
-        "Its longest chunk takes %s, the chunks of the other files take %s on average. When all "
-        "others had ended it went on for %s, on %s of %s threads.",
+        "Its longest chunk takes %s, the chunks of the other files take %s on average. After all "
+        "others had ended it ran for another %s, on %s of %s threads.",
         roast_say_time(last->longest), roast_say_time(others), roast_say_time(last->alone),
         roast_say_count(fmin(last->threads, d->threads)), roast_say_count(d->threads));
     if (huge) {
         double size = fmax(1, floor(last->events / (last->longest / others)));
         double digits = pow(10, floor(log10(size)));
         size = fmax(1, floor(size / digits * 2) / 2 * digits);
-        roast_say(&v.evidence, " That chunk has %s events, a chunk has %s on average.",
+        roast_say(&v.evidence, " That chunk has %s events, the average chunk has %s.",
                   roast_say_count(last->events), roast_say_count(mean_events));
         roast_say(&v.advice,
                   "chunksize=%s cuts it into chunks as long as the others → predicted wall time %s "
@@ -462,7 +446,7 @@ static roast_status tell_last_file(roast_diagnosis *d, const last_file *last) {
                   roast_say_time(d->wall));
     } else {
         roast_say(&v.advice,
-                  "Its events are slower than those of others: look where it is stored and how it "
+                  "Its events are slower than those of others: check where it is stored and how it "
                   "was written, copy it elsewhere, or list it first, so that it begins first → "
                   "predicted wall time %s (now %s).",
                   roast_say_time(d->wall - idle / d->threads), roast_say_time(d->wall));
@@ -479,31 +463,31 @@ static roast_status tell_slow_files(const comparison *c, const grouping *g) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_straggler_file, lost, 0.8);
-    roast_say(&v.title, "File %s takes %s times as long an event as the others",
-              roast_say_name(roast_names_get(&g->table->names, worst->group)),
+    roast_say(&v.title, "File %s takes %s times as long per event as the others",
+              roast_say_name(roast_groups_name(&c->d->facts.by[g->by], worst->group)),
               roast_say_times(worst->factor));
     if (g->flagged > 1)
         roast_say(&v.title, " (and %u more)", (unsigned)(g->flagged - 1));
     roast_say(&v.evidence,
-              "The median of its %u chunks takes %s times what chunks of the same dataset and "
-              "size take in other files.",
+              "The median of its %u chunks takes %s times as long as chunks of the same dataset "
+              "and size in other files.",
               (unsigned)worst->chunks, roast_say_times(worst->factor));
     roast_say(&v.advice,
-              "Look where it is stored and how it was written (small baskets, another "
-              "compression), copy it elsewhere or write it again; at the pace of the others %s "
+              "Check where it is stored and how it was written (small baskets, another "
+              "compression), copy it elsewhere or write it again; at the speed of the others %s "
               "would be saved.",
               roast_say_time(lost));
     return roast_diagnosis_add(c->d, &v);
 }
 
-/* Median CPU time an event in a file, or in all others. NaN: not known. */
+/* Median CPU time per event in a file, or in all others. NaN: not known. */
 static double median_cpu(const comparison *c, uint32_t file, bool of_it) {
     const roast_facts *facts = &c->d->facts;
     size_t count = 0;
     for (size_t i = 0; i < facts->count; i++) {
         const roast_fact *fact = &facts->facts[i];
         if ((fact->file == file) == of_it && fact->events > 0 && !isnan(fact->cpu))
-            c->space[count++] = fact->cpu / fact->events;
+            c->space[count++] = (double)(fact->cpu / fact->events);
     }
     return roast_median(c->space, count);
 }
@@ -514,12 +498,12 @@ static bool is_one_with_its_worker(const comparison *c, const grouping *g, uint3
     const roast_facts *facts = &c->d->facts;
     uint32_t from = g->order.first[file], to = g->order.first[file + 1];
     uint32_t worker = facts->facts[g->order.order[from]].worker;
-    if (worker == ROAST_NOBODY || facts->workers.count < 2)
+    if (worker == ROAST_NOBODY || roast_groups_count(&facts->workers) < 2)
         return false;
     for (uint32_t at = from; at < to; at++)
         if (facts->facts[g->order.order[at]].worker != worker)
             return false;
-    return (double)facts->workers.groups[worker].chunks <
+    return (double)roast_fact_group_at(&facts->workers, worker)->chunks <
            (double)(to - from) + roast_limit.group_chunks;
 }
 
@@ -559,8 +543,7 @@ static void check_files(const comparison *c, grouping *g) {
 }
 
 static roast_status slow_files(const comparison *c) {
-    roast_facts *facts = &c->d->facts;
-    grouping files = {.table = &facts->files, .which = file_of, .slow = roast_limit.slow_file};
+    grouping files = {.by = ROAST_BY_file, .slow = roast_limit.slow_file};
     roast_status status = stand(c, &files);
     if (status == ROAST_OK) {
         flag_slow(c, &files);
@@ -577,7 +560,7 @@ static roast_status files(const comparison *c) {
     last_file last = find_last_file(&d->facts);
     if (last.file != ROAST_NOBODY && d->threads > 0 && d->facts.count >= roast_limit.group_chunks &&
         last.longest >= roast_limit.oversized * d->facts.median_cost &&
-        d->facts.files.groups[last.file].chunks < d->facts.count &&
+        roast_fact_group_at(&d->facts.files, last.file)->chunks < d->facts.count &&
         last.alone * fmax(0, d->threads - last.threads) >= roast_limit.tail_share * d->available &&
         !d->made[ROAST_FINDING_straggler_worker] && !d->made[ROAST_FINDING_straggler_host])
         return tell_last_file(d, &last);

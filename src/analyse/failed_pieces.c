@@ -1,22 +1,17 @@
-/* Pieces of the input that were tried and never went well. */
-#include <stdlib.h>
+/* Pieces of the input that were tried and never processed. */
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/buffer.h"
-#include "base/intern.h"
 #include "base/varint.h"
+#include "metrics/groups.h"
 #include "roast/failures.h"
 
 struct roast_failed_pieces {
     roast_arena texts;
-    roast_intern names; /* a piece as bytes; its number is that of the piece */
-    roast_piece *pieces;
-    size_t capacity;
-    uint32_t count;
+    roast_groups pieces; /* by the piece as bytes; an item: roast_piece */
 };
 
-/* ---- what Coffea says ---- */
+/* ---- Coffea's messages ---- */
 
 /* Where the value of `name=` begins in the arguments of a WorkItem; NULL: nowhere. */
 static const char *value_of(roast_str text, const char *name, const char *after) {
@@ -86,7 +81,7 @@ bool roast_piece_parse(roast_str text, roast_piece *out) {
 
 /* ---- sets of pieces ---- */
 
-/* Each name behind its length + 1 (0: absent), so that no two pieces read the same. */
+/* Each name after its length + 1 (0: absent), so that different pieces have different bytes. */
 static roast_status as_bytes(const roast_piece *piece, roast_buffer *text) {
     const roast_str names[] = {piece->dataset, piece->file, piece->treename};
     uint8_t number[ROAST_VARINT_MAX], *end;
@@ -134,27 +129,21 @@ static roast_status find_done(finder *f) {
     return ROAST_OK;
 }
 
-static roast_status keep(roast_failed_pieces *failed, const roast_piece *piece) {
-    void *pieces = failed->pieces;
-    ROAST_TRY(roast_array_reserve(&pieces, &failed->capacity, sizeof *failed->pieces,
-                                  (size_t)failed->count + 1));
-    failed->pieces = pieces;
-    roast_piece kept = *piece;
-    ROAST_TRY(roast_arena_str(&failed->texts, piece->dataset, &kept.dataset));
-    ROAST_TRY(roast_arena_str(&failed->texts, piece->file, &kept.file));
-    ROAST_TRY(roast_arena_str(&failed->texts, piece->treename, &kept.treename));
-    failed->pieces[failed->count++] = kept;
-    return ROAST_OK;
-}
-
 static roast_status add_failed(finder *f, const roast_piece *piece) {
-    uint32_t id;
+    roast_failed_pieces *failed = f->failed;
+    uint32_t known = roast_groups_count(&failed->pieces), id;
     ROAST_TRY(as_bytes(piece, &f->text));
     roast_str name = {(const char *)f->text.data, f->text.len};
     if (f->done.count > 0 && roast_intern_find(&f->done, name, &id))
         return ROAST_OK;
-    ROAST_TRY(roast_intern_add(&f->failed->names, name, &id));
-    return id == f->failed->count ? keep(f->failed, piece) : ROAST_OK;
+    ROAST_TRY(roast_groups_find(&failed->pieces, name, &id));
+    if (id < known)
+        return ROAST_OK;
+    roast_piece *kept = roast_groups_item(&failed->pieces, id);
+    *kept = *piece;
+    ROAST_TRY(roast_arena_str(&failed->texts, piece->dataset, &kept->dataset));
+    ROAST_TRY(roast_arena_str(&failed->texts, piece->file, &kept->file));
+    return roast_arena_str(&failed->texts, piece->treename, &kept->treename);
 }
 
 static roast_status find_failed(finder *f) {
@@ -185,7 +174,11 @@ roast_status roast_failed_pieces_find(const roast_run *run, const roast_piece *m
                                       size_t more_count, roast_failed_pieces **out,
                                       roast_error *err) {
     finder f = {.run = run, .failed = roast_alloc_zero(sizeof *f.failed)};
-    roast_status status = f.failed != NULL ? find_done(&f) : ROAST_ENOMEM;
+    roast_status status = ROAST_ENOMEM;
+    if (f.failed != NULL) {
+        f.failed->pieces = ROAST_GROUPS(roast_piece);
+        status = find_done(&f);
+    }
     if (status == ROAST_OK)
         status = find_failed(&f);
     for (size_t i = 0; status == ROAST_OK && i < more_count; i++)
@@ -204,15 +197,16 @@ void roast_failed_pieces_free(roast_failed_pieces *pieces) {
     if (pieces == NULL)
         return;
     roast_arena_reset(&pieces->texts);
-    roast_intern_reset(&pieces->names);
-    roast_free(pieces->pieces);
+    roast_groups_reset(&pieces->pieces);
     roast_free(pieces);
 }
 
 uint32_t roast_failed_pieces_count(const roast_failed_pieces *pieces) {
-    return pieces->count;
+    return roast_groups_count(&pieces->pieces);
 }
 
 roast_piece roast_failed_pieces_at(const roast_failed_pieces *pieces, uint32_t index) {
-    return index < pieces->count ? pieces->pieces[index] : (roast_piece){.start = -1, .stop = -1};
+    return index < roast_failed_pieces_count(pieces)
+               ? *(const roast_piece *)roast_groups_item(&pieces->pieces, index)
+               : (roast_piece){.start = -1, .stop = -1};
 }

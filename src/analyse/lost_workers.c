@@ -1,16 +1,10 @@
-/* Workers that left: what their last samples say, and the likely cause. */
+/* Workers that left: their last samples, and the likely cause. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/intern.h"
+#include "analyse/diagnose_internal.h"
 #include "roast/failures.h"
-
-/* From this share of its limit on, the memory is the likely cause: Dask's nanny ends a worker at 95%,
- * and between two looks it may grow. */
-#define MEMORY_CAUSE 0.9
-/* Longer than any interval of Dask's heartbeats. */
-#define SILENCE_CAUSE_S 30.0
 
 /* A task that a worker had when it left. */
 typedef struct lost_task {
@@ -18,30 +12,20 @@ typedef struct lost_task {
 } lost_task;
 
 struct roast_lost_workers {
-    roast_lost_worker *workers; /* one a departure */
+    roast_lost_worker *workers; /* one per departure */
     uint32_t *first_task;       /* of each in `tasks`, and where the last one's end */
     uint32_t count;
-    roast_intern keys;
-    uint32_t *departures; /* with how many workers each key was lost */
-    size_t departures_capacity;
+    roast_groups keys; /* an item: uint32_t, with how many workers the task was lost */
     lost_task *tasks;
     size_t tasks_capacity, task_count;
 };
 
-static uint32_t find_worker(const roast_series *series, roast_str name) {
-    for (uint32_t i = 0; i < roast_series_worker_count(series); i++)
-        if (roast_str_equal(roast_series_worker_name(series, i), name))
-            return i;
-    return UINT32_MAX;
-}
+/* ---- samples ---- */
 
-static void look_at_samples(const roast_series *series, roast_lost_worker *out) {
-    uint32_t worker = find_worker(series, out->worker);
+static void look_at_samples(const roast_series *series, uint32_t worker, roast_lost_worker *out) {
     double left = (double)out->departure.when.ns / 1e9;
     roast_series_cursor cursor;
     roast_sample sample;
-    if (worker == UINT32_MAX)
-        return;
     roast_series_cursor_init(&cursor, series, worker);
     while (roast_series_cursor_next(&cursor, &sample)) {
         double age = left - (double)sample.when.ns / 1e9;
@@ -62,39 +46,26 @@ static void look_at_samples(const roast_series *series, roast_lost_worker *out) 
 
 /* ---- tasks ---- */
 
-static roast_status add_task(roast_lost_workers *lost, const roast_attempt *attempt,
-                             roast_buffer *text) {
-    size_t len = roast_attempt_key(attempt, NULL, 0);
+static roast_status add_task(roast_lost_workers *lost, const roast_attempt *attempt) {
     lost_task task = {.departure = attempt->departure};
-    text->len = 0;
-    ROAST_TRY(roast_buffer_reserve(text, len + 1));
-    roast_attempt_key(attempt, (char *)text->data, len + 1);
-    void *departures = lost->departures, *tasks = lost->tasks;
-    ROAST_TRY(roast_array_reserve(&departures, &lost->departures_capacity, sizeof *lost->departures,
-                                  (size_t)lost->keys.count + 1));
-    lost->departures = departures;
+    void *tasks = lost->tasks;
     ROAST_TRY(roast_array_reserve(&tasks, &lost->tasks_capacity, sizeof *lost->tasks,
                                   lost->task_count + 1));
     lost->tasks = tasks;
-    uint32_t before = lost->keys.count;
-    ROAST_TRY(roast_intern_add(&lost->keys, (roast_str){(const char *)text->data, len}, &task.key));
-    if (task.key == before)
-        lost->departures[task.key] = 0;
-    lost->departures[task.key]++;
+    ROAST_TRY(roast_groups_find(&lost->keys, attempt->key, &task.key));
+    ++*(uint32_t *)roast_groups_item(&lost->keys, task.key);
     lost->tasks[lost->task_count++] = task;
     return ROAST_OK;
 }
 
 static roast_status find_tasks(roast_lost_workers *lost, const roast_attempts *attempts) {
-    roast_buffer text = {0};
     roast_attempt_cursor cursor;
     roast_attempt attempt;
     roast_status status = ROAST_OK;
     roast_attempt_cursor_init(&cursor, attempts);
     while (status == ROAST_OK && roast_attempt_cursor_next(&cursor, &attempt))
         if (attempt.departure < lost->count && lost->task_count < UINT32_MAX)
-            status = add_task(lost, &attempt, &text);
-    roast_buffer_reset(&text);
+            status = add_task(lost, &attempt);
     return status;
 }
 
@@ -115,32 +86,49 @@ static void sort_tasks(roast_lost_workers *lost) {
     }
     for (size_t i = 0; i < lost->task_count; i++) {
         roast_lost_worker *worker = &lost->workers[lost->tasks[i].departure];
-        uint32_t others = lost->departures[lost->tasks[i].key] - 1;
+        uint32_t others = *(uint32_t *)roast_groups_item(&lost->keys, lost->tasks[i].key) - 1;
         worker->others = others > worker->others ? others : worker->others;
     }
 }
 
 /* ---- all ---- */
 
-static roast_status find(const roast_run *run, roast_lost_workers *lost) {
+/* Departure by departure; the workers of the series by their names. */
+static roast_status find_workers(const roast_run *run, roast_lost_workers *lost) {
     const roast_attempts *attempts = roast_run_attempts_view(run);
-    uint32_t count = attempts != NULL ? roast_attempts_departure_count(attempts) : 0;
-    lost->workers = roast_alloc(((size_t)count + 1) * sizeof *lost->workers);
-    lost->first_task = roast_alloc_zero(((size_t)count + 1) * sizeof *lost->first_task);
-    if (lost->workers == NULL || lost->first_task == NULL)
-        return ROAST_ENOMEM;
-    lost->count = count;
-    for (uint32_t i = 0; i < count; i++) {
+    const roast_series *series = roast_run_series_view(run);
+    roast_intern names = {0};
+    roast_status status = ROAST_OK;
+    uint32_t id;
+    for (uint32_t i = 0; status == ROAST_OK && i < roast_series_worker_count(series); i++)
+        status = roast_intern_add(&names, roast_series_worker_name(series, i), &id);
+    for (uint32_t i = 0; status == ROAST_OK && i < lost->count; i++) {
         roast_lost_worker worker = {.departure = roast_attempts_departure(attempts, i),
                                     .memory_fraction = NAN,
                                     .memory_age = NAN,
                                     .silence = NAN};
         worker.worker = roast_attempts_worker(attempts, worker.departure.worker);
-        look_at_samples(roast_run_series_view(run), &worker);
+        if (names.count > 0 && roast_intern_find(&names, worker.worker, &id))
+            look_at_samples(series, id, &worker);
         lost->workers[i] = worker;
     }
-    if (count > 0)
+    roast_intern_reset(&names);
+    return status;
+}
+
+static roast_status find(const roast_run *run, roast_lost_workers *lost) {
+    const roast_attempts *attempts = roast_run_attempts_view(run);
+    uint32_t count = attempts != NULL ? roast_attempts_departure_count(attempts) : 0;
+    lost->keys = ROAST_GROUPS(uint32_t);
+    lost->workers = roast_alloc(((size_t)count + 1) * sizeof *lost->workers);
+    lost->first_task = roast_alloc_zero(((size_t)count + 1) * sizeof *lost->first_task);
+    if (lost->workers == NULL || lost->first_task == NULL)
+        return ROAST_ENOMEM;
+    lost->count = count;
+    if (count > 0) {
+        ROAST_TRY(find_workers(run, lost));
         ROAST_TRY(find_tasks(lost, attempts));
+    }
     sort_tasks(lost);
     return ROAST_OK;
 }
@@ -162,8 +150,7 @@ void roast_lost_workers_free(roast_lost_workers *lost) {
         return;
     roast_free(lost->workers);
     roast_free(lost->first_task);
-    roast_intern_reset(&lost->keys);
-    roast_free(lost->departures);
+    roast_groups_reset(&lost->keys);
     roast_free(lost->tasks);
     roast_free(lost);
 }
@@ -180,7 +167,7 @@ roast_lost_worker roast_lost_workers_at(const roast_lost_workers *lost, uint32_t
 roast_str roast_lost_workers_task(const roast_lost_workers *lost, uint32_t index, uint32_t task) {
     if (index >= lost->count || task >= lost->first_task[index + 1] - lost->first_task[index])
         return (roast_str){NULL, 0};
-    return roast_intern_get(&lost->keys, lost->tasks[lost->first_task[index] + task].key);
+    return roast_groups_name(&lost->keys, lost->tasks[lost->first_task[index] + task].key);
 }
 
 size_t roast_lost_worker_cause(const roast_lost_worker *lost, char *out, size_t size) {
@@ -188,10 +175,10 @@ size_t roast_lost_worker_cause(const roast_lost_worker *lost, char *out, size_t 
     double percent = lost->memory_fraction * 100;
     if (lost->departure.expected)
         len = snprintf(out, size, "it was told to leave");
-    else if (lost->memory_fraction >= MEMORY_CAUSE)
+    else if (lost->memory_fraction >= roast_limit.memory_cause)
         len = snprintf(out, size, "memory reached %.0f%% of the limit %.1f s before", percent,
                        lost->memory_age);
-    else if (lost->silence > SILENCE_CAUSE_S)
+    else if (lost->silence > roast_limit.silence)
         len = snprintf(out, size, "it had not been heard of for %.0f s", lost->silence);
     else if (lost->others > 0)
         len = snprintf(out, size, "%u other worker%s left with one of its tasks, too", lost->others,

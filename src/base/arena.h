@@ -1,4 +1,4 @@
-/* Memory that is given back all at once; what it hands out never moves. */
+/* Memory that is freed all at once; its blocks never move. */
 #ifndef ROAST_BASE_ARENA_H
 #define ROAST_BASE_ARENA_H
 
@@ -13,7 +13,7 @@ typedef struct roast_arena {
 void roast_arena_reset(roast_arena *arena);
 /* Aligned for any type; NULL if memory is short. */
 void *roast_arena_alloc(roast_arena *arena, size_t size) ROAST_MUST_USE;
-/* A copy of the text with a terminator behind it. The absent string stays absent. */
+/* A copy of the text with a terminator. The absent string stays absent. */
 roast_status roast_arena_str(roast_arena *arena, roast_str text, roast_str *out);
 
 #endif

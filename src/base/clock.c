@@ -50,7 +50,7 @@ roast_utc roast_utc_now(void) {
 }
 
 roast_utc roast_utc_of_system(roast_utc moment) {
-    /* Above what two looks at two clocks differ by; whoever sets a clock by less does no harm. */
+    /* More than the difference between two readings of two clocks; a clock set by less does no harm. */
     const int64_t was_set_ns = INT64_C(100000000);
     int64_t ahead = roast_system_now().ns - roast_utc_now().ns;
     return ahead > was_set_ns || ahead < -was_set_ns ? (roast_utc){moment.ns - ahead} : moment;

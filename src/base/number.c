@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "roast/base.h"
+
+/* ---- as text ---- */
+
 /* The fewest digits that read back as the same number. Up to DBL_DIG of them survive the way through
  * a double, so that printing so many finds any shorter form too, its zeros being cut; below DBL_MIN
  * that does not hold. */
@@ -45,4 +49,16 @@ size_t roast_number_text(double value, char out[ROAST_NUMBER_TEXT]) {
     if (!to_plain_point(out))
         strcat(out, ".0");
     return strlen(out);
+}
+
+/* ---- sums ---- */
+
+int64_t roast_add_capped(int64_t a, int64_t b) {
+    int64_t sum;
+    return !__builtin_add_overflow(a, b, &sum) ? sum : b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+int64_t roast_sub_capped(int64_t a, int64_t b) {
+    int64_t difference;
+    return !__builtin_sub_overflow(a, b, &difference) ? difference : b < 0 ? INT64_MAX : INT64_MIN;
 }

@@ -16,7 +16,7 @@ struct roast_sink {
     sink_kind kind;
     int fd;
     uint64_t count;
-    roast_buffer buffer; /* memory: everything; fd: what is not written yet */
+    roast_buffer buffer; /* memory: everything; fd: the unwritten bytes */
     roast_error error;   /* the first failure; status ROAST_OK while there is none */
 };
 

@@ -2,11 +2,9 @@
 #ifndef ROAST_BASE_UTF8_H
 #define ROAST_BASE_UTF8_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "roast/base.h"
 
-/* U+FFFD, which stands for what is broken. */
+/* U+FFFD, in place of invalid bytes. */
 #define ROAST_UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 /* Whether a character begins here (left > 0), and its bytes; if none does, the bytes that belong to
@@ -28,6 +26,16 @@ static inline bool roast_utf8_character(const uint8_t *at, size_t left, size_t *
         high = 0xbf;
     }
     return *len == need;
+}
+
+/* At most `most` bytes of a text, and no part of a character: its later bytes, at most three, are 10xxxxxx. */
+static inline roast_str roast_utf8_cut(roast_str text, size_t most) {
+    if (text.len <= most)
+        return text;
+    size_t len = most;
+    while (len > 0 && most - len < 3 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
+        len--;
+    return (roast_str){text.data, len};
 }
 
 #endif

@@ -18,7 +18,7 @@ static inline int64_t roast_unzigzag(uint64_t value) {
     return (int64_t)((value >> 1) ^ (value & 1 ? UINT64_MAX : 0));
 }
 
-/* Writes at most ROAST_VARINT_MAX bytes and returns the place behind them. */
+/* Writes at most ROAST_VARINT_MAX bytes and returns the position after them. */
 static inline uint8_t *roast_put_varint(uint8_t *at, uint64_t value) {
     while (value >= 0x80) {
         *at++ = (uint8_t)(value | 0x80);

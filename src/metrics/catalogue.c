@@ -1,6 +1,5 @@
 #include "metrics/catalogue.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "roast/text.h"
@@ -24,6 +23,21 @@ const roast_metric_info *roast_catalogue_at(uint32_t index) {
 bool roast_catalogue_is_scalar(uint32_t index) {
     return index < ROAST_M_COUNT && rows[index].scope == ROAST_IN_METRICS &&
            (rows[index].type == ROAST_TYPE_INT || rows[index].type == ROAST_TYPE_REAL);
+}
+
+bool roast_metric_name(const roast_metric_info *info, uint32_t index,
+                       char out[ROAST_MAX_METRIC_NAME]) {
+    const char *word = index == 0 ? info->key : info->aliases;
+    for (uint32_t skipped = 1; skipped < index && *word != '\0'; skipped++) {
+        word += strcspn(word, " ");
+        word += *word == ' ';
+    }
+    size_t len = strcspn(word, " ");
+    if (len == 0 || len >= ROAST_MAX_METRIC_NAME)
+        return false;
+    memcpy(out, word, len);
+    out[len] = '\0';
+    return true;
 }
 
 /* Whether `name` is one of the words of `list`. */
@@ -54,33 +68,17 @@ const roast_metric_info *roast_catalogue_find(const char *key, uint32_t *index) 
 
 /* ---- the nearest name ---- */
 
-/* All aliases with a terminator behind each, so that one can be handed out: the blanks between
- * those of one row are replaced once. */
-static char alias_names[] =
-#define ROAST_METRIC(id, key, aliases, type, scope, unit, group, label, formula, caveat)           \
-    aliases "\0"
-#include "metrics/catalogue.def"
-#undef ROAST_METRIC
-    ;
-static pthread_once_t aliases_split = PTHREAD_ONCE_INIT;
-
-static void split_aliases(void) {
-    for (size_t i = 0; i < sizeof alias_names; i++) {
-        if (alias_names[i] == ' ')
-            alias_names[i] = '\0';
-    }
-}
-
 const char *roast_catalogue_nearest(const char *key) {
-    pthread_once(&aliases_split, split_aliases);
+    static _Thread_local char best[ROAST_MAX_METRIC_NAME];
+    char name[ROAST_MAX_METRIC_NAME];
     roast_nearest nearest;
     roast_nearest_init(&nearest, roast_str_of(key));
-    const char *alias = alias_names;
     for (uint32_t i = 0; i < ROAST_M_COUNT; i++) {
-        roast_nearest_offer(&nearest, roast_str_of(rows[i].key));
-        const char *row_end = alias + strlen(rows[i].aliases) + 1;
-        for (; alias < row_end; alias += strlen(alias) + 1)
-            roast_nearest_offer(&nearest, roast_str_of(alias));
+        for (uint32_t n = 0; roast_metric_name(&rows[i], n, name); n++) {
+            roast_nearest_offer(&nearest, roast_str_of(name));
+            if (nearest.found.data == name)
+                nearest.found.data = memcpy(best, name, sizeof best);
+        }
     }
     return nearest.found.data;
 }

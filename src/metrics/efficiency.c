@@ -1,7 +1,7 @@
-/* What follows from other metrics. */
+/* Metrics computed from other metrics. */
 #include "metrics/formulas.h"
 
-/* What an analysis facility of the high-luminosity LHC is to deliver. */
+/* The target of analysis facilities for the high-luminosity LHC. */
 static const double CHALLENGE_GBPS = 200;
 
 roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err) {
@@ -21,7 +21,7 @@ roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err) 
     roast_put(metrics, ROAST_M_efficiency_ratio,
               roast_value_ratio(values[ROAST_M_event_rate_wall_khz],
                                 values[ROAST_M_event_rate_agg_khz], 1, 1));
-    /* No rate is no distance that could be told. */
+    /* Without a rate the factor is not defined. */
     if (roast_value_number(values[ROAST_M_data_rate_gbps]) > 0)
         roast_put(
             metrics, ROAST_M_challenge_factor,

@@ -1,7 +1,5 @@
 /* How much of each file was read: the branches that chunks accessed against what the file holds. */
-#include "base/buffer.h"
 #include "metrics/formulas.h"
-#include "metrics/names.h"
 
 typedef struct file_total {
     bool known;      /* meta is there */
@@ -15,45 +13,13 @@ typedef struct accessed_set {
     uint32_t next; /* place + 1 of the next one */
 } accessed_set;
 
-/* Bits a branch in `marks`; the number of the file stands beside them. */
+/* Which files accessed a branch. */
 typedef struct branch_mark {
     uint32_t file; /* the last file that accessed it, counted from 1 */
     bool ever;
 } branch_mark;
 
-struct roast_file_totals {
-    const roast_run *run;
-    const roast_chunklog *log;
-    roast_names names;
-    file_total *files; /* by the number of the name */
-    size_t files_capacity, n_files;
-    uint32_t nameless; /* sets of chunks without a file, as file_total.sets */
-    accessed_set *sets;
-    size_t sets_capacity, n_sets;
-    /* The (file, set) pairs that were seen: a hash table, 0 is an empty slot. */
-    uint64_t *pairs, last_pair;
-    size_t pair_slots;
-    /* Filled at the end. */
-    roast_names branches;
-    branch_mark *marks;
-    size_t marks_capacity, n_marks;
-    uint32_t branches_ever;
-};
-
 /* ---- files ---- */
-
-/* `entry`: where the name stands in the log, or 0. */
-static roast_status find_file(roast_file_totals *totals, uint32_t entry, roast_str name,
-                              uint32_t *id) {
-    void *files = totals->files;
-    ROAST_TRY(roast_array_reserve(&files, &totals->files_capacity, sizeof *totals->files,
-                                  totals->n_files + 1));
-    totals->files = files;
-    ROAST_TRY(roast_names_id_in(&totals->names, entry, name, id));
-    if (*id == totals->n_files)
-        totals->files[totals->n_files++] = (file_total){0};
-    return ROAST_OK;
-}
 
 static roast_status add_known_files(roast_file_totals *totals) {
     roast_file_cursor cursor;
@@ -63,116 +29,57 @@ static roast_status add_known_files(roast_file_totals *totals) {
         uint32_t id;
         if (file.name.data == NULL)
             continue;
-        ROAST_TRY(find_file(totals, 0, file.name, &id));
-        totals->files[id].known = true;
-        totals->files[id].meta = file;
+        ROAST_TRY(roast_groups_find(&totals->files, file.name, &id));
+        file_total *known = roast_groups_item(&totals->files, id);
+        known->known = true;
+        known->meta = file;
     }
     return ROAST_OK;
 }
 
-roast_status roast_file_totals_new(const roast_run *run, roast_file_totals **out) {
-    roast_file_totals *totals = roast_alloc_zero(sizeof *totals);
-    if (totals == NULL)
-        return ROAST_ENOMEM;
-    totals->run = run;
-    totals->log = roast_run_chunks_view(run);
-    roast_status status = add_known_files(totals);
-    if (status != ROAST_OK) {
-        roast_file_totals_free(totals);
-        return status;
-    }
-    *out = totals;
-    return ROAST_OK;
+roast_status roast_file_totals_init(roast_file_totals *totals, const roast_run *run) {
+    *totals = (roast_file_totals){.run = run,
+                                  .log = roast_run_chunks_view(run),
+                                  .files = ROAST_GROUPS(file_total),
+                                  .accessed = ROAST_GROUPS(accessed_set),
+                                  .branches = ROAST_GROUPS(branch_mark)};
+    return add_known_files(totals);
 }
 
-void roast_file_totals_free(roast_file_totals *totals) {
-    if (totals == NULL)
-        return;
-    roast_names_reset(&totals->names);
-    roast_names_reset(&totals->branches);
-    roast_free(totals->files);
-    roast_free(totals->sets);
-    roast_free(totals->pairs);
-    roast_free(totals->marks);
-    roast_free(totals);
+void roast_file_totals_reset(roast_file_totals *totals) {
+    roast_groups_reset(&totals->files);
+    roast_groups_reset(&totals->accessed);
+    roast_groups_reset(&totals->branches);
 }
 
 /* ---- one chunk ---- */
 
-static size_t pair_slot(const uint64_t *pairs, size_t slots, uint64_t pair) {
-    size_t at = (size_t)((pair * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (slots - 1);
-    while (pairs[at] != 0 && pairs[at] != pair)
-        at = (at + 1) & (slots - 1);
-    return at;
-}
-
-static roast_status make_room_for_pair(roast_file_totals *totals) {
-    if ((totals->n_sets + 1) * 2 <= totals->pair_slots)
-        return ROAST_OK;
-    size_t wanted = totals->pair_slots == 0 ? 64 : totals->pair_slots * 2;
-    if (wanted > SIZE_MAX / 4 / sizeof *totals->pairs)
-        return ROAST_ENOMEM;
-    uint64_t *pairs = roast_alloc_zero(wanted * sizeof *pairs);
-    if (pairs == NULL)
-        return ROAST_ENOMEM;
-    for (size_t i = 0; i < totals->pair_slots; i++) {
-        if (totals->pairs[i] != 0)
-            pairs[pair_slot(pairs, wanted, totals->pairs[i])] = totals->pairs[i];
-    }
-    roast_free(totals->pairs);
-    totals->pairs = pairs;
-    totals->pair_slots = wanted;
-    return ROAST_OK;
-}
-
-static roast_status add_pair(roast_file_totals *totals, uint64_t pair, uint32_t set,
-                             uint32_t *chain) {
-    void *sets = totals->sets;
-    ROAST_TRY(make_room_for_pair(totals));
-    ROAST_TRY(roast_array_reserve(&sets, &totals->sets_capacity, sizeof *totals->sets,
-                                  totals->n_sets + 1));
-    totals->sets = sets;
-    size_t slot = pair_slot(totals->pairs, totals->pair_slots, pair);
-    totals->last_pair = pair;
-    if (totals->pairs[slot] == pair)
-        return ROAST_OK;
-    totals->pairs[slot] = pair;
-    totals->sets[totals->n_sets++] = (accessed_set){set, *chain};
-    *chain = (uint32_t)totals->n_sets;
-    return ROAST_OK;
-}
-
-roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunklog *log,
-                                   const roast_chunk *chunk) {
-    (void)log;
-    uint32_t id = 0, file = 0;
+roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunk *chunk) {
+    uint32_t *chain = &totals->nameless, known = roast_groups_count(&totals->accessed), id;
+    uint32_t pair[2] = {0, chunk->packed.branches}; /* the file counted from 1, and the set */
     if (chunk->file.data != NULL) {
-        ROAST_TRY(find_file(totals, chunk->packed.file, chunk->file, &id));
-        file = id + 1;
+        ROAST_TRY(roast_groups_find(&totals->files, chunk->file, &id));
+        chain = &((file_total *)roast_groups_item(&totals->files, id))->sets;
+        pair[0] = id + 1;
     }
     if (!chunk->has_branches)
         return ROAST_OK;
-    uint64_t pair = (uint64_t)file << 32 | chunk->packed.branches;
-    if (pair == totals->last_pair)
-        return ROAST_OK;
-    return add_pair(totals, pair, chunk->packed.branches,
-                    file > 0 ? &totals->files[id].sets : &totals->nameless);
+    ROAST_TRY(
+        roast_groups_find(&totals->accessed, (roast_str){(const char *)pair, sizeof pair}, &id));
+    if (id == known) {
+        *(accessed_set *)roast_groups_item(&totals->accessed, id) =
+            (accessed_set){chunk->packed.branches, *chain};
+        *chain = id + 1;
+    }
+    return ROAST_OK;
 }
 
 /* ---- the end: which branches ---- */
 
 static roast_status mark_of(roast_file_totals *totals, roast_str branch, branch_mark **out) {
     uint32_t id;
-    void *marks = totals->marks;
-    ROAST_TRY(roast_array_reserve(&marks, &totals->marks_capacity, sizeof *totals->marks,
-                                  totals->n_marks + 1));
-    totals->marks = marks;
-    if (branch.data == NULL)
-        branch = roast_str_of("");
-    ROAST_TRY(roast_names_id(&totals->branches, branch, &id));
-    if (id == totals->n_marks)
-        totals->marks[totals->n_marks++] = (branch_mark){0};
-    *out = &totals->marks[id];
+    ROAST_TRY(roast_groups_find(&totals->branches, branch, &id));
+    *out = roast_groups_item(&totals->branches, id);
     return ROAST_OK;
 }
 
@@ -190,11 +97,13 @@ static roast_status mark_branch(roast_file_totals *totals, roast_str branch, uin
 
 static roast_status mark_sets(roast_file_totals *totals, uint32_t chain, uint32_t file,
                               uint32_t *count) {
-    for (uint32_t at = chain; at != 0; at = totals->sets[at - 1].next) {
+    for (uint32_t at = chain; at != 0;) {
+        const accessed_set *set = roast_groups_item(&totals->accessed, at - 1);
         roast_chunk chunk = {.has_branches = true};
         roast_tail_cursor cursor;
         roast_str branch;
-        chunk.packed.branches = totals->sets[at - 1].set;
+        chunk.packed.branches = set->set;
+        at = set->next;
         roast_chunk_branches(totals->log, &chunk, &cursor);
         while (roast_chunk_next_branch(&cursor, &branch))
             ROAST_TRY(mark_branch(totals, branch, file, count));
@@ -202,7 +111,7 @@ static roast_status mark_sets(roast_file_totals *totals, uint32_t chain, uint32_
     return ROAST_OK;
 }
 
-/* "Jet_pt-data" stands for the branch Jet_pt; "-offsets" and the like are not branches. */
+/* "Jet_pt-data" is the branch Jet_pt; "-offsets" and the like are not branches. */
 static roast_status mark_columns(roast_file_totals *totals, uint32_t file, uint32_t *count) {
     static const char suffix[] = "-data";
     const size_t len = sizeof suffix - 1;
@@ -216,9 +125,9 @@ static roast_status mark_columns(roast_file_totals *totals, uint32_t file, uint3
     return ROAST_OK;
 }
 
-/* Chunks tell what they accessed; the report's columns stand in only where no chunk does. */
+/* The accessed branches come from the chunks; the report's columns are used only if no chunk has them. */
 static bool from_columns(const roast_file_totals *totals) {
-    return totals->n_sets == 0 && roast_run_column_count(totals->run) > 0;
+    return roast_groups_count(&totals->accessed) == 0 && roast_run_column_count(totals->run) > 0;
 }
 
 /* ---- the end: one file ---- */
@@ -249,18 +158,18 @@ static roast_status measure_file(roast_file_totals *totals, const roast_file *me
         if (branch.bytes < 0)
             read->sized = false;
         else
-            read->bytes = roast_add_i64(read->bytes, branch.bytes);
+            read->bytes = roast_add_capped(read->bytes, branch.bytes);
         if (branch.uncompressed_bytes < 0)
             read->sized_uncompressed = false;
         else
             read->uncompressed_bytes =
-                roast_add_i64(read->uncompressed_bytes, branch.uncompressed_bytes);
+                roast_add_capped(read->uncompressed_bytes, branch.uncompressed_bytes);
     }
     return ROAST_OK;
 }
 
 static roast_status read_file(roast_file_totals *totals, uint32_t id, file_read *read) {
-    const file_total *file = &totals->files[id];
+    const file_total *file = roast_groups_item(&totals->files, id);
     uint32_t count = 0;
     if (from_columns(totals))
         ROAST_TRY(mark_columns(totals, id + 1, &count));
@@ -286,9 +195,10 @@ static roast_value percent_of(roast_value part, roast_value whole) {
     return roast_value_ratio(part, whole, 100, 1);
 }
 
-static roast_file_row file_row(roast_str name, const file_total *file, const file_read *read) {
+static roast_file_row file_row(const file_total *file, const file_read *read) {
     const roast_file *meta = &file->meta;
-    roast_file_row row = {.name = name};
+    roast_file_row row = {.name = {NULL, 0}};
+    double ratio;
     row.total_branches = int_if(file->known, meta->total_branches);
     row.total_tree_bytes = int_if(file->known, meta->tree_bytes);
     row.bytes_read = int_if(read->known && read->sized, read->bytes);
@@ -296,25 +206,23 @@ static roast_file_row file_row(roast_str name, const file_total *file, const fil
         int_if(read->known && read->sized_uncompressed, read->uncompressed_bytes);
     row.branches_read_percent = percent_of(int_if(read->known, read->branches), row.total_branches);
     row.bytes_read_percent = percent_of(row.bytes_read, row.total_tree_bytes);
-    if (file->known && meta->tree_bytes >= 0 && meta->tree_uncompressed_bytes > 0)
-        row.compression_ratio =
-            roast_value_real((double)meta->tree_bytes / (double)meta->tree_uncompressed_bytes);
+    if (file->known && roast_file_ratio(meta, &ratio))
+        row.compression_ratio = roast_value_real(ratio);
     return row;
 }
 
 static roast_status make_rows(roast_file_totals *totals, roast_metrics *metrics) {
-    void *memory;
-    ROAST_TRY(roast_metrics_table(metrics, totals->n_files, sizeof(roast_file_row), &memory));
-    roast_file_row *rows = memory;
-    for (uint32_t id = 0; id < totals->n_files; id++) {
+    uint32_t count = roast_groups_count(&totals->files);
+    roast_file_row *rows = roast_metrics_make_rows(metrics, ROAST_ROWS_file_read_metrics, count);
+    if (rows == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t id = 0; id < count; id++) {
         file_read read;
-        roast_str name;
         ROAST_TRY(read_file(totals, id, &read));
-        ROAST_TRY(roast_arena_str(&metrics->arena, roast_names_get(&totals->names, id), &name));
-        rows[id] = file_row(name, &totals->files[id], &read);
+        rows[id] = file_row(roast_groups_item(&totals->files, id), &read);
+        ROAST_TRY(roast_arena_str(&metrics->arena, roast_groups_name(&totals->files, id),
+                                  &rows[id].name));
     }
-    metrics->files = rows;
-    metrics->n_files = (uint32_t)totals->n_files;
     return ROAST_OK;
 }
 
@@ -324,24 +232,24 @@ static void add_percent(roast_stats *stats, roast_value percent) {
 }
 
 /* The files of which it is known how large they are and how much of them was read. */
-static void put_volume(roast_metrics *metrics) {
+static void put_volume(roast_metrics *metrics, const roast_file_row *rows, uint32_t count) {
     int64_t there = 0, read = 0, uncompressed = 0;
     uint32_t known = 0, known_uncompressed = 0;
-    for (uint32_t i = 0; i < metrics->n_files; i++) {
-        const roast_file_row *row = &metrics->files[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const roast_file_row *row = &rows[i];
         if (row->bytes_read.kind == ROAST_VALUE_NONE ||
             row->total_tree_bytes.kind == ROAST_VALUE_NONE)
             continue;
         known++;
-        there = roast_add_i64(there, row->total_tree_bytes.integer);
-        read = roast_add_i64(read, row->bytes_read.integer);
+        there = roast_add_capped(there, row->total_tree_bytes.integer);
+        read = roast_add_capped(read, row->bytes_read.integer);
         if (row->uncompressed_bytes_read.kind == ROAST_VALUE_NONE)
             continue;
         known_uncompressed++;
-        uncompressed = roast_add_i64(uncompressed, row->uncompressed_bytes_read.integer);
+        uncompressed = roast_add_capped(uncompressed, row->uncompressed_bytes_read.integer);
     }
-    if (metrics->n_files > 0)
-        roast_put(metrics, ROAST_M_num_files, roast_value_int(metrics->n_files));
+    if (count > 0)
+        roast_put(metrics, ROAST_M_num_files, roast_value_int(count));
     if (known == 0)
         return;
     roast_put(metrics, ROAST_M_files_tree_bytes, roast_value_int(there));
@@ -357,17 +265,20 @@ static void put_volume(roast_metrics *metrics) {
 roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *metrics) {
     uint32_t count = 0;
     ROAST_TRY(make_rows(totals, metrics));
-    /* What belongs to no file counts in the union over everything. */
+    /* Branches without a file count in the union over all files. */
     if (from_columns(totals))
         ROAST_TRY(mark_columns(totals, UINT32_MAX, &count));
     ROAST_TRY(mark_sets(totals, totals->nameless, UINT32_MAX, &count));
-    if (totals->n_sets > 0 || from_columns(totals))
+    if (roast_groups_count(&totals->accessed) > 0 || from_columns(totals))
         roast_put(metrics, ROAST_M_total_branches_read, roast_value_int(totals->branches_ever));
-    put_volume(metrics);
+    uint32_t n_files;
+    const roast_file_row *rows =
+        roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &n_files);
+    put_volume(metrics, rows, n_files);
     roast_stats branches = {0}, bytes = {0};
-    for (uint32_t i = 0; i < metrics->n_files; i++) {
-        add_percent(&branches, metrics->files[i].branches_read_percent);
-        add_percent(&bytes, metrics->files[i].bytes_read_percent);
+    for (uint32_t i = 0; i < n_files; i++) {
+        add_percent(&branches, rows[i].branches_read_percent);
+        add_percent(&bytes, rows[i].bytes_read_percent);
     }
     if (branches.count > 0)
         roast_put(metrics, ROAST_M_avg_branches_read_percent, roast_value_real(branches.mean));

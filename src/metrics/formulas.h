@@ -1,4 +1,4 @@
-/* What the families of formulas share: the values, and the walk over the chunks. */
+/* Shared by the families of formulas: the values, the rows of tables, and the walk over the chunks. */
 #ifndef ROAST_METRICS_FORMULAS_H
 #define ROAST_METRICS_FORMULAS_H
 
@@ -7,37 +7,18 @@
 
 #include "base/arena.h"
 #include "metrics/catalogue.h"
+#include "metrics/groups.h"
 
-/* The tables of the metrics: name of the rows, of their number, type of a row. */
-#define ROAST_METRICS_TABLE_LIST(X)                                                                \
-    X(datasets, n_datasets, roast_dataset_row)                                                     \
-    X(sections, n_sections, roast_section_row)                                                     \
-    X(files, n_files, roast_file_row)                                                              \
-    X(branches, n_branches, roast_branch_row)                                                      \
-    X(workers, n_workers, roast_worker_row)
-
-enum {
-#define X(rows, count, type) ROAST_METRICS_##rows,
-    ROAST_METRICS_TABLE_LIST(X)
-#undef X
-        ROAST_METRICS_TABLES
-};
+/* The rows of one table. */
+typedef struct roast_metrics_rows {
+    void *rows;
+    uint32_t count, room;
+} roast_metrics_rows;
 
 struct roast_metrics {
     roast_value values[ROAST_M_COUNT]; /* of scalars; zeroed is "not measured" */
-    roast_arena arena;                 /* the rows below and their names */
-    roast_dataset_row *datasets;
-    roast_section_row *sections;
-    roast_file_row *files;
-    roast_branch_row *branches;
-    roast_worker_row *workers;
-    uint32_t n_datasets, n_sections, n_files, n_branches, n_workers;
-    /* Tables that rows were added to one by one: where they lie, and for how many there is room. A
-     * table that a formula made lies elsewhere. */
-    struct {
-        const void *rows;
-        uint32_t room;
-    } grown[ROAST_METRICS_TABLES];
+    roast_arena arena;                 /* the rows and their texts */
+    roast_metrics_rows tables[ROAST_ROW_TABLE_COUNT];
     bool is_current;
 };
 
@@ -53,130 +34,137 @@ static inline double roast_ratio(double part, double whole) {
 /* part × times / whole / unit, in that order; not measured where part or whole is not. */
 roast_value roast_value_ratio(roast_value part, roast_value whole, double times, double unit);
 roast_value roast_value_product(roast_value a, roast_value b);
-/* A number that is rounded to a whole one, kept within the type. */
+/* A number that is rounded to a whole one, kept within the type. NaN: not measured. */
 roast_value roast_value_rounded(double value);
-
-/* Sums that stay at the end of the type instead of wrapping. */
-static inline int64_t roast_add_i64(int64_t a, int64_t b) {
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
+static inline roast_value roast_value_real_if(bool known, double value) {
+    return known ? roast_value_real(value) : roast_value_none();
 }
+
+/* roast_add_capped for counts. */
 static inline uint64_t roast_add_u64(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* A sum of the known values, and their number. None known: not measured. */
+typedef struct roast_known_sum {
+    uint64_t known;
+    int64_t total;
+} roast_known_sum;
+static inline void roast_known_sum_add(roast_known_sum *sum, int64_t value) {
+    sum->known++;
+    sum->total = roast_add_capped(sum->total, value);
+}
+static inline roast_value roast_known_whole(const roast_known_sum *sum) {
+    return sum->known > 0 ? roast_value_int(sum->total) : roast_value_none();
+}
+static inline roast_value roast_known_seconds(const roast_known_sum *ns) {
+    return roast_value_real_if(ns->known > 0, (double)ns->total / 1e9);
+}
+
+/* Sample standard deviation; 0 for fewer than two values. */
+double roast_stats_std(const roast_stats *stats);
+/* The mean over time of a value that was seen at some moments (trapezoids). Zeroed storage is an
+ * empty one. Times in seconds, in order. */
+typedef struct roast_time_average {
+    uint64_t count;
+    double first, last, last_value, integral;
+} roast_time_average;
+void roast_time_average_add(roast_time_average *average, double time, double value);
+/* The value itself where there is one moment only; NaN when empty. */
+double roast_time_average_get(const roast_time_average *average);
+/* The value at a position if all were sorted; none may be NaN. The values are reordered: smaller ones before the
+ * position, larger ones after it. */
+double roast_select(double *values, size_t count, size_t place);
+/* The middle one, or the mean of the two in the middle; NaN when there are none. The values change their places. */
+double roast_median(double *values, size_t count);
+
+/* Whether a chunk has all of these numbers. */
+static inline bool roast_chunk_has(const roast_chunk *chunk, uint64_t fields) {
+    return (chunk->have & fields) == fields;
+}
+
 roast_status roast_metrics_no_memory(roast_error *err);
-/* A table of `count` rows in the arena; never NULL on success. */
-roast_status roast_metrics_table(roast_metrics *metrics, size_t count, size_t size, void **rows);
+/* Replaces the rows of a table by so many zeroed ones, which the caller fills in. NULL: no memory. */
+void *roast_metrics_make_rows(roast_metrics *metrics, roast_row_table_number number, size_t count);
+/* Orders of rows: names by bytes, the absent one last; values that were not measured last. */
+int roast_compare_names(roast_str a, roast_str b);
+int roast_larger_first(roast_value a, roast_value b);
 
-/* The chunks are walked once for all that is computed from them: each consumer is begun, gets every
- * chunk, and puts its results into the metrics at the end. */
-typedef struct roast_chunk_totals roast_chunk_totals; /* chunks.c */
-roast_status roast_chunk_totals_new(roast_chunk_totals **out);
-void roast_chunk_totals_free(roast_chunk_totals *totals);
-roast_status roast_chunk_totals_add(roast_chunk_totals *totals, const roast_chunklog *log,
-                                    const roast_chunk *chunk);
-/* Sections that were recorded beside the chunks, each in a record of its own. */
-roast_status roast_chunk_totals_add_sections(roast_chunk_totals *totals,
-                                             const roast_chunklog *beside);
-roast_status roast_chunk_totals_finish(roast_chunk_totals *totals, roast_metrics *metrics);
+/* ---- the chunks are walked once: each of these gets every chunk, and puts its results into the metrics at the end.
+ * Their status has no message: memory is short, or the log is damaged. ---- */
 
-typedef struct roast_section_totals roast_section_totals; /* sections.c */
-roast_status roast_section_totals_new(roast_section_totals **out);
-void roast_section_totals_free(roast_section_totals *totals);
+/* sections.c */
+typedef struct roast_section_totals {
+    roast_groups names;                /* an item: the totals of each kind */
+    uint32_t count;                    /* of (name, kind) pairs */
+    struct roast_section_place *chunk; /* the sections of the chunk at hand */
+    size_t chunk_capacity;
+} roast_section_totals;
+void roast_section_totals_init(roast_section_totals *totals);
+void roast_section_totals_reset(roast_section_totals *totals);
 roast_status roast_section_totals_add(roast_section_totals *totals, const roast_chunklog *log,
                                       const roast_chunk *chunk);
+/* The sections of a log whose records have nothing else; NULL: there is none. */
+roast_status roast_section_totals_add_all(roast_section_totals *totals, const roast_chunklog *log);
 roast_status roast_section_totals_finish(roast_section_totals *totals, roast_metrics *metrics);
 
-typedef struct roast_file_totals roast_file_totals; /* files.c */
-roast_status roast_file_totals_new(const roast_run *run, roast_file_totals **out);
-void roast_file_totals_free(roast_file_totals *totals);
-roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunklog *log,
-                                   const roast_chunk *chunk);
+/* chunks.c */
+typedef struct roast_dataset_total {
+    uint64_t chunks;
+    roast_known_sum duration_ns, events;
+} roast_dataset_total;
+typedef struct roast_chunk_totals {
+    uint64_t good, failed;
+    roast_stats duration, memory_mb, events, time_per_event, memory_per_event;
+    int64_t total_events, min_events, max_events;
+    roast_line line; /* duration over events */
+    roast_quantiles *durations;
+    roast_groups datasets; /* an item: roast_dataset_total */
+    roast_dataset_total unknown;
+} roast_chunk_totals;
+/* A chunk without an error is also added to the sums of its dataset. */
+roast_status roast_chunk_totals_add(roast_chunk_totals *totals, const roast_chunk *chunk);
+roast_status roast_chunk_totals_finish(roast_chunk_totals *totals, roast_metrics *metrics);
+
+/* files.c */
+typedef struct roast_file_totals {
+    const roast_run *run;
+    const roast_chunklog *log;
+    roast_groups files;    /* an item: file_total */
+    roast_groups accessed; /* by file and branch set; an item: accessed_set */
+    uint32_t nameless;     /* sets of chunks without a file, as file_total.sets */
+    /* Filled at the end. */
+    roast_groups branches; /* an item: branch_mark */
+    uint32_t branches_ever;
+} roast_file_totals;
+roast_status roast_file_totals_init(roast_file_totals *totals, const roast_run *run);
+void roast_file_totals_reset(roast_file_totals *totals);
+roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunk *chunk);
 roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *metrics);
 
-typedef struct roast_branch_totals roast_branch_totals; /* branches.c */
-roast_status roast_branch_totals_new(roast_branch_totals **out);
-void roast_branch_totals_free(roast_branch_totals *totals);
+/* branches.c */
+typedef struct roast_branch_total {
+    uint64_t chunks;
+    roast_known_sum time_ns, bytes, uncompressed_bytes, count;
+} roast_branch_total;
+typedef struct roast_branch_totals {
+    roast_groups branches; /* an item: roast_branch_total */
+    uint64_t chunks;       /* that tell what they read */
+    roast_branch_total all;
+} roast_branch_totals;
 roast_status roast_branch_totals_add(roast_branch_totals *totals, const roast_chunklog *log,
                                      const roast_chunk *chunk);
 roast_status roast_branch_totals_finish(roast_branch_totals *totals, roast_metrics *metrics);
 
-typedef struct roast_quality_totals roast_quality_totals; /* quality.c */
-roast_status roast_quality_totals_new(roast_quality_totals **out);
-void roast_quality_totals_free(roast_quality_totals *totals);
+/* quality.c */
+#define ROAST_QUALITY_COUNTS 4
+#define ROAST_QUALITY_SUMS   9
+typedef struct roast_quality_totals {
+    uint64_t chunks, with_branches, counts[ROAST_QUALITY_COUNTS];
+    roast_known_sum sums[ROAST_QUALITY_SUMS];
+} roast_quality_totals;
 void roast_quality_totals_add(roast_quality_totals *totals, const roast_chunk *chunk);
 void roast_quality_totals_finish(const roast_quality_totals *totals, const roast_run *run,
                                  roast_metrics *metrics);
-
-/* The same value so many times, at once. */
-static inline void roast_stats_add_often(roast_stats *stats, double value, uint64_t times) {
-    if (stats->count > 0 && value == stats->mean && value >= stats->min && value <= stats->max) {
-        stats->count += times; /* most are constants; merging takes two divisions */
-        return;
-    }
-    const roast_stats all = {.count = times, .mean = value, .min = value, .max = value};
-    roast_stats_merge(stats, &all);
-}
-
-/* roast_time_average_add, for those who call it for every sample. */
-static inline void roast_average_add(roast_time_average *average, double time, double value) {
-    if (average->count == 0)
-        average->first = average->last = time;
-    if (time > average->last) {
-        average->integral += (average->last_value + value) / 2 * (time - average->last);
-        average->last = time;
-    }
-    average->last_value = value;
-    average->count++;
-}
-
-/* How one worker fared, sample by sample; health.c. */
-typedef struct roast_health {
-    double peak_memory, limit, peak_percent, peak_spilled; /* NaN: not known */
-    roast_stats cpu, threads;
-    uint64_t samples;
-} roast_health;
-void roast_health_begin(roast_health *figures);
-/* The number where one of the two is none. As fmax, which is a call for each of them. */
-static inline double roast_larger(double a, double b) {
-    return b > a || isnan(a) ? b : a;
-}
-
-/* So many samples with these values. Here, as it is done for every sample. */
-static inline void roast_health_add(roast_health *figures, const double value[ROAST_COLUMNS],
-                                    uint64_t samples) {
-    double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
-    double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu];
-    figures->samples += samples;
-    figures->peak_memory = roast_larger(figures->peak_memory, memory);
-    figures->peak_spilled = roast_larger(figures->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
-    if (limit > 0) {
-        figures->limit = roast_larger(figures->limit, limit);
-        figures->peak_percent = roast_larger(figures->peak_percent, memory / limit * 100);
-    }
-    if (threads > 0) {
-        roast_stats_add_often(&figures->threads, threads, samples);
-        if (!isnan(cpu))
-            roast_stats_add_often(&figures->cpu, cpu / threads, samples);
-    }
-}
-roast_worker_row roast_health_row(const roast_health *figures);
-/* Names the rows, which are the metrics' own and one a worker, and puts in what follows from them. */
-roast_status roast_worker_health(roast_metrics *metrics, const roast_series *series,
-                                 roast_worker_row *rows, roast_error *err);
-
-/* Something else to do with each chunk. */
-typedef roast_status (*roast_chunk_visitor)(void *context, const roast_chunklog *log,
-                                            const roast_chunk *chunk);
-/* roast_metrics_compute that shows the chunks to somebody else as well (NULL: to nobody): to unpack them
- * takes longer than to sum them up. */
-roast_status roast_metrics_compute_beside(const roast_run *run, roast_chunk_visitor visit,
-                                          void *context, roast_metrics **out, roast_error *err);
-
-/* Order of names: by bytes, the absent one last. */
-int roast_compare_names(roast_str a, roast_str b);
 
 #endif

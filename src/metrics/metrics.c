@@ -72,82 +72,74 @@ void roast_metrics_free(roast_metrics *metrics) {
     roast_free(metrics);
 }
 
-roast_status roast_metrics_table(roast_metrics *metrics, size_t count, size_t size, void **rows) {
-    if (count > SIZE_MAX / 8 / size)
-        return ROAST_ENOMEM;
-    *rows = roast_arena_alloc(&metrics->arena, count * size);
-    return *rows != NULL ? ROAST_OK : ROAST_ENOMEM;
-}
-
 /* ---- the chunks, walked once ---- */
 
-/* What takes in the chunks; NULL: not wanted. */
-typedef struct consumers {
-    roast_chunk_totals *chunks;
-    roast_quality_totals *quality;
-    roast_file_totals *files;
-    roast_branch_totals *branches;
-    roast_chunk_visitor visit; /* of somebody else */
-    void *context;
-} consumers;
+typedef struct chunk_walk {
+    roast_chunk_totals chunks;
+    roast_section_totals sections;
+    roast_quality_totals quality;
+    roast_file_totals files;
+    roast_branch_totals branches;
+} chunk_walk;
 
-static roast_status begin_chunks(consumers *c, const roast_run *run, bool want_chunks,
-                                 bool want_files) {
-    if (want_chunks) {
-        ROAST_TRY(roast_chunk_totals_new(&c->chunks));
-        ROAST_TRY(roast_quality_totals_new(&c->quality));
-    }
-    if (want_files) {
-        ROAST_TRY(roast_file_totals_new(run, &c->files));
-        ROAST_TRY(roast_branch_totals_new(&c->branches));
-    }
-    return ROAST_OK;
+static roast_status begin_walk(chunk_walk *walk, const roast_run *run) {
+    walk->chunks.datasets = ROAST_GROUPS(roast_dataset_total);
+    walk->branches.branches = ROAST_GROUPS(roast_branch_total);
+    roast_section_totals_init(&walk->sections);
+    ROAST_TRY(roast_quantiles_new(&walk->chunks.durations, NULL));
+    return roast_file_totals_init(&walk->files, run);
 }
 
-static roast_status walk_chunks(const roast_chunklog *log, const consumers *c) {
+static roast_status take_chunk(chunk_walk *walk, const roast_chunklog *log,
+                               const roast_chunk *chunk) {
+    ROAST_TRY(roast_chunk_totals_add(&walk->chunks, chunk));
+    if (chunk->error_type.data == NULL)
+        ROAST_TRY(roast_section_totals_add(&walk->sections, log, chunk));
+    roast_quality_totals_add(&walk->quality, chunk);
+    ROAST_TRY(roast_file_totals_add(&walk->files, chunk));
+    return roast_branch_totals_add(&walk->branches, log, chunk);
+}
+
+static roast_status walk_chunks(chunk_walk *walk, const roast_run *run) {
+    const roast_chunklog *log = roast_run_chunks_view(run);
     roast_chunk_cursor cursor;
     roast_chunk chunk;
+    ROAST_TRY(begin_walk(walk, run));
     roast_chunk_cursor_init(&cursor, log);
-    while (roast_chunk_cursor_next(&cursor, &chunk)) {
-        if (c->chunks != NULL) {
-            ROAST_TRY(roast_chunk_totals_add(c->chunks, log, &chunk));
-            roast_quality_totals_add(c->quality, &chunk);
-        }
-        if (c->files != NULL) {
-            ROAST_TRY(roast_file_totals_add(c->files, log, &chunk));
-            ROAST_TRY(roast_branch_totals_add(c->branches, log, &chunk));
-        }
-        if (c->visit != NULL)
-            ROAST_TRY(c->visit(c->context, log, &chunk));
-    }
+    while (roast_chunk_cursor_next(&cursor, &chunk))
+        ROAST_TRY(take_chunk(walk, log, &chunk));
+    return roast_section_totals_add_all(&walk->sections, roast_run_sections_view(run));
+}
+
+static roast_status put_chunks(chunk_walk *walk, const roast_run *run, roast_metrics *metrics) {
+    ROAST_TRY(roast_section_totals_finish(&walk->sections, metrics));
+    ROAST_TRY(roast_chunk_totals_finish(&walk->chunks, metrics));
+    roast_quality_totals_finish(&walk->quality, run, metrics);
     return ROAST_OK;
 }
 
-static roast_status end_chunks(const consumers *c, const roast_run *run, roast_metrics *metrics) {
-    if (c->chunks != NULL) {
-        if (roast_run_sections_view(run) != NULL)
-            ROAST_TRY(roast_chunk_totals_add_sections(c->chunks, roast_run_sections_view(run)));
-        ROAST_TRY(roast_chunk_totals_finish(c->chunks, metrics));
-        roast_quality_totals_finish(c->quality, run, metrics);
-    }
-    if (c->files != NULL) {
-        ROAST_TRY(roast_file_totals_finish(c->files, metrics));
-        ROAST_TRY(roast_branch_totals_finish(c->branches, metrics));
-    }
-    return ROAST_OK;
+static roast_status put_files(chunk_walk *walk, roast_metrics *metrics) {
+    ROAST_TRY(roast_file_totals_finish(&walk->files, metrics));
+    return roast_branch_totals_finish(&walk->branches, metrics);
 }
 
-static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, consumers *c,
-                                bool want_chunks, bool want_files, roast_error *err) {
-    roast_status status = begin_chunks(c, run, want_chunks, want_files);
-    if (status == ROAST_OK)
-        status = walk_chunks(roast_run_chunks_view(run), c);
-    if (status == ROAST_OK)
-        status = end_chunks(c, run, metrics);
-    roast_chunk_totals_free(c->chunks);
-    roast_quality_totals_free(c->quality);
-    roast_file_totals_free(c->files);
-    roast_branch_totals_free(c->branches);
+static void reset_walk(chunk_walk *walk) {
+    roast_quantiles_free(walk->chunks.durations);
+    roast_groups_reset(&walk->chunks.datasets);
+    roast_groups_reset(&walk->branches.branches);
+    roast_section_totals_reset(&walk->sections);
+    roast_file_totals_reset(&walk->files);
+}
+
+static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, bool chunks,
+                                bool files, roast_error *err) {
+    chunk_walk walk = {0};
+    roast_status status = walk_chunks(&walk, run);
+    if (status == ROAST_OK && chunks)
+        status = put_chunks(&walk, run, metrics);
+    if (status == ROAST_OK && files)
+        status = put_files(&walk, metrics);
+    reset_walk(&walk);
     if (status == ROAST_ENOMEM)
         return roast_metrics_no_memory(err);
     if (status != ROAST_OK)
@@ -157,37 +149,28 @@ static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, co
 }
 
 roast_status roast_metrics_chunks(roast_metrics *metrics, const roast_run *run, roast_error *err) {
-    consumers c = {0};
-    return from_chunks(metrics, run, &c, true, false, err);
+    return from_chunks(metrics, run, true, false, err);
 }
 
 roast_status roast_metrics_files(roast_metrics *metrics, const roast_run *run, roast_error *err) {
-    consumers c = {0};
-    return from_chunks(metrics, run, &c, false, true, err);
+    return from_chunks(metrics, run, false, true, err);
 }
 
 /* ---- all ---- */
 
-static roast_status compute_all(roast_metrics *metrics, const roast_run *run, consumers *c,
-                                roast_error *err) {
+static roast_status compute_all(roast_metrics *metrics, const roast_run *run, roast_error *err) {
     ROAST_TRY(roast_metrics_workflow(metrics, run, err));
     ROAST_TRY(roast_metrics_workers(metrics, run, err));
     ROAST_TRY(roast_metrics_fine(metrics, run, err));
-    ROAST_TRY(from_chunks(metrics, run, c, true, true, err));
+    ROAST_TRY(from_chunks(metrics, run, true, true, err));
     metrics->is_current = true;
     return roast_metrics_efficiency(metrics, err);
 }
 
 roast_status roast_metrics_compute(const roast_run *run, roast_metrics **out, roast_error *err) {
-    return roast_metrics_compute_beside(run, NULL, NULL, out, err);
-}
-
-roast_status roast_metrics_compute_beside(const roast_run *run, roast_chunk_visitor visit,
-                                          void *context, roast_metrics **out, roast_error *err) {
     roast_metrics *metrics = NULL;
-    consumers c = {.visit = visit, .context = context};
     ROAST_TRY(roast_metrics_new(&metrics, err));
-    roast_status status = compute_all(metrics, run, &c, err);
+    roast_status status = compute_all(metrics, run, err);
     if (status != ROAST_OK) {
         roast_metrics_free(metrics);
         return status;

@@ -39,7 +39,7 @@ static void add_chunk(roast_progress *progress, const roast_chunk *chunk, double
         return;
     }
     progress->chunks++;
-    roast_stats_add(&progress->durations, seconds);
+    progress->seconds += seconds;
     progress->have_events |= (chunk->have & ROAST_CHUNK_HAS(num_events)) != 0;
     progress->have_bytes |= (chunk->have & ROAST_CHUNK_HAS(bytes_read)) != 0;
     if (when < 0)
@@ -63,17 +63,17 @@ static void add_known(double *sum, double value) {
         *sum = isnan(*sum) ? value : *sum + value;
 }
 
-void roast_progress_add_series(roast_progress *progress, const roast_series *piece) {
-    uint64_t ticks = roast_series_tick_count(piece);
+void roast_progress_add_series(roast_progress *progress, const roast_series *news) {
+    uint64_t ticks = roast_series_tick_count(news);
     if (ticks == 0)
         return;
-    roast_utc last = roast_series_tick_time(piece, ticks - 1);
-    progress->workers = roast_series_tick_workers(piece, ticks - 1);
+    roast_utc last = roast_series_tick_time(news, ticks - 1);
+    progress->workers = roast_series_tick_workers(news, ticks - 1);
     progress->memory = progress->memory_limit = NAN;
-    for (uint32_t worker = 0; worker < roast_series_worker_count(piece); worker++) {
+    for (uint32_t worker = 0; worker < roast_series_worker_count(news); worker++) {
         roast_series_cursor cursor;
         roast_sample sample;
-        roast_series_cursor_init(&cursor, piece, worker);
+        roast_series_cursor_init(&cursor, news, worker);
         while (roast_series_cursor_next(&cursor, &sample)) {
             if (sample.when.ns != last.ns)
                 continue;
@@ -86,7 +86,8 @@ void roast_progress_add_series(roast_progress *progress, const roast_series *pie
 /* ---- out ---- */
 
 static double window_of(const roast_progress *progress, double now) {
-    double wanted = 2 * progress->durations.mean, since = now - progress->start;
+    double wanted = progress->chunks > 0 ? 2 * progress->seconds / (double)progress->chunks : 0;
+    double since = now - progress->start;
     wanted = wanted > ROAST_PROGRESS_SHORTEST ? wanted : ROAST_PROGRESS_SHORTEST;
     wanted = wanted < ROAST_PROGRESS_SECONDS ? wanted : ROAST_PROGRESS_SECONDS;
     return since < wanted ? since : wanted;

@@ -1,7 +1,4 @@
-#include "roast/metrics.h"
-
-#include <math.h>
-#include <string.h>
+#include "metrics/formulas.h"
 
 struct roast_quantiles {
     double *values;
@@ -69,72 +66,20 @@ roast_status roast_quantiles_add(roast_quantiles *quantiles, double value, roast
 
 /* ---- out ---- */
 
-/* A number that sorts as the value does: negative ones have their bits turned round. */
-static uint64_t key_of(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static double value_of(uint64_t key) {
-    uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
-
-/* The value that would stand at `rank` in sorted order. Its key is found from the top, some bits a
- * pass, by counting: six passes whatever the order of the values (7 ms for a million), and nothing
- * moves. */
-static double value_at(const double *values, size_t n, size_t rank) {
-    uint64_t prefix = 0;
-    for (unsigned shift = 64; shift > 0;) {
-        unsigned above = shift, bits = shift < DIGIT_BITS ? shift : DIGIT_BITS;
-        uint32_t counts[DIGITS] = {0}, digit = 0;
-        shift -= bits;
-        for (size_t i = 0; i < n; i++) {
-            uint64_t key = key_of(values[i]);
-            if (above == 64 || key >> above == prefix)
-                counts[key >> shift & ((1u << bits) - 1)]++;
-        }
-        while (rank >= counts[digit])
-            rank -= counts[digit++];
-        prefix = prefix << bits | digit;
-    }
-    return value_of(prefix);
-}
-
-/* The value behind `value`, which stands at `rank`; there is one. */
-static double value_behind(const double *values, size_t n, size_t rank, double value) {
-    size_t not_above = 0;
-    double least = INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        if (values[i] <= value)
-            not_above++;
-        else if (values[i] < least)
-            least = values[i];
-    }
-    return not_above > rank + 1 ? value : least;
-}
-
-double roast_quantiles_get(const roast_quantiles *quantiles, double q) {
+double roast_quantiles_get(roast_quantiles *quantiles, double q) {
     size_t n = quantiles->kept;
     if (n == 0 || !(q >= 0 && q <= 1))
         return NAN;
     double place = (double)(n - 1) * q;
     size_t below = (size_t)place;
     double share = place - (double)below;
-    double a = value_at(quantiles->values, n, below);
+    double a = roast_select(quantiles->values, n, below);
     if (share == 0)
         return a;
-    double b = value_behind(quantiles->values, n, below, a);
+    double b = INFINITY; /* the smallest of those behind */
+    for (size_t i = below + 1; i < n; i++)
+        b = fmin(b, quantiles->values[i]);
     if (a == b) /* infinite ones too, whose difference is no number */
         return a;
     return share < 0.5 ? a + (b - a) * share : b - (b - a) * (1 - share);
-}
-
-bool roast_quantiles_exact(const roast_quantiles *quantiles) {
-    return quantiles->seen <= ROAST_EXACT_VALUES;
 }

@@ -1,101 +1,55 @@
-/* What the marked sections of the analysis cost, over all chunks. */
-#include <math.h>
-
-#include "base/buffer.h"
+/* The cost of the marked sections of the analysis, over all chunks. */
 #include "metrics/formulas.h"
-#include "metrics/names.h"
 
 /* Whole nanoseconds and bytes, so that a section and those inside it add up exactly. */
 typedef struct section_total {
-    uint32_t name;
-    roast_section_kind kind;
+    uint32_t place; /* among the rows, counted from 1; 0: not seen */
     uint64_t count;
     int64_t value, inside; /* inside: time sections whose nearest time section around is this one */
     double min, max;       /* of one use */
 } section_total;
 
 /* A section of the chunk at hand. */
-typedef struct open_section {
-    uint32_t total;   /* its place among the totals */
+struct roast_section_place {
+    uint32_t name;
     int32_t ancestor; /* nearest time section around it, -1 if there is none */
     bool timed;
-} open_section;
-
-struct roast_section_totals {
-    roast_names names;
-    section_total *totals;
-    size_t count, capacity;
-    /* Place among the totals + 1, by name and kind: 0 is "none yet". */
-    uint32_t (*by_name)[ROAST_SECTION_KINDS];
-    size_t by_name_capacity, by_name_filled;
-    open_section *chunk;
-    size_t chunk_capacity;
-    /* Whose sections `chunk` has: most chunks have those of the one before. */
-    const roast_chunklog *log;
-    uint32_t layout, known; /* known: of the first so many the totals */
 };
 
-roast_status roast_section_totals_new(roast_section_totals **out) {
-    *out = roast_alloc_zero(sizeof **out);
-    return *out != NULL ? ROAST_OK : ROAST_ENOMEM;
+void roast_section_totals_init(roast_section_totals *totals) {
+    *totals = (roast_section_totals){.names = ROAST_GROUPS(section_total[ROAST_SECTION_KINDS])};
 }
 
-void roast_section_totals_free(roast_section_totals *totals) {
-    if (totals == NULL)
-        return;
-    roast_names_reset(&totals->names);
-    roast_free(totals->totals);
-    roast_free(totals->by_name);
+void roast_section_totals_reset(roast_section_totals *totals) {
+    roast_groups_reset(&totals->names);
     roast_free(totals->chunk);
-    roast_free(totals);
 }
 
 /* ---- one chunk ---- */
 
-static roast_status new_total(roast_section_totals *all, uint32_t name, roast_section_kind kind) {
-    void *memory = all->totals;
-    ROAST_TRY(roast_array_reserve(&memory, &all->capacity, sizeof *all->totals, all->count + 1));
-    all->totals = memory;
-    all->totals[all->count++] =
-        (section_total){.name = name, .kind = kind, .min = INFINITY, .max = -INFINITY};
-    all->by_name[name][kind] = (uint32_t)all->count;
-    return ROAST_OK;
-}
-
-static roast_status find_total(roast_section_totals *all, const roast_section *section,
-                               uint32_t *out) {
-    uint32_t name;
-    roast_str text = section->name.data != NULL ? section->name : roast_str_of("");
-    ROAST_TRY(roast_names_id(&all->names, text, &name));
-    if (name >= all->by_name_filled) {
-        void *memory = all->by_name;
-        ROAST_TRY(roast_array_reserve(&memory, &all->by_name_capacity, sizeof *all->by_name,
-                                      (size_t)name + 1));
-        all->by_name = memory;
-        for (; all->by_name_filled <= name; all->by_name_filled++)
-            memset(all->by_name[all->by_name_filled], 0, sizeof *all->by_name);
-    }
-    if (all->by_name[name][section->kind] == 0)
-        ROAST_TRY(new_total(all, name, section->kind));
-    *out = all->by_name[name][section->kind] - 1;
-    return ROAST_OK;
+static section_total *total_of(const roast_section_totals *all, uint32_t name,
+                               roast_section_kind kind) {
+    return (section_total *)roast_groups_item(&all->names, name) + kind;
 }
 
 /* The nearest time section around the one at `index`; sections come after those around them. */
-static int32_t ancestor_of(const open_section *chunk, uint32_t index, int32_t parent) {
+static int32_t ancestor_of(const struct roast_section_place *chunk, uint32_t index,
+                           int32_t parent) {
     if (parent < 0 || (uint32_t)parent >= index)
         return -1;
     return chunk[parent].timed ? parent : chunk[parent].ancestor;
 }
 
-static void add_use(roast_section_totals *all, const open_section *open,
+static void add_use(roast_section_totals *all, const struct roast_section_place *open,
                     const roast_section *section) {
-    section_total *total = &all->totals[open->total];
+    section_total *total = total_of(all, open->name, section->kind);
+    if (total->place == 0)
+        *total = (section_total){.place = ++all->count, .min = INFINITY, .max = -INFINITY};
     total->count = roast_add_u64(total->count, section->count);
-    total->value = roast_add_i64(total->value, section->value);
+    total->value = roast_add_capped(total->value, section->value);
     if (open->timed && open->ancestor >= 0) {
-        section_total *around = &all->totals[all->chunk[open->ancestor].total];
-        around->inside = roast_add_i64(around->inside, section->value);
+        section_total *around = total_of(all, all->chunk[open->ancestor].name, ROAST_SECTION_TIME);
+        around->inside = roast_add_capped(around->inside, section->value);
     }
     if (section->kind == ROAST_SECTION_MEMORY) {
         double use = (double)section->value / (double)(section->count > 0 ? section->count : 1);
@@ -112,35 +66,38 @@ roast_status roast_section_totals_add(roast_section_totals *all, const roast_chu
     ROAST_TRY(
         roast_array_reserve(&memory, &all->chunk_capacity, sizeof *all->chunk, chunk->n_sections));
     all->chunk = memory;
-    if (all->log != log || all->layout != chunk->packed.layout)
-        all->known = 0;
-    all->log = log;
-    all->layout = chunk->packed.layout;
     roast_tail_cursor cursor;
     roast_section section;
     roast_chunk_sections(log, chunk, &cursor);
     for (uint32_t i = 0; i < chunk->n_sections && roast_chunk_next_section(&cursor, &section);
          i++) {
-        open_section *open = &all->chunk[i];
+        struct roast_section_place *open = &all->chunk[i];
         if (section.kind >= ROAST_SECTION_KINDS)
             return ROAST_ECORRUPT;
-        if (i >= all->known) {
-            ROAST_TRY(find_total(all, &section, &open->total));
-            open->timed = section.kind == ROAST_SECTION_TIME;
-            open->ancestor = ancestor_of(all->chunk, i, section.parent);
-            all->known = i + 1;
-        }
+        ROAST_TRY(roast_groups_find(&all->names, section.name, &open->name));
+        open->timed = section.kind == ROAST_SECTION_TIME;
+        open->ancestor = ancestor_of(all->chunk, i, section.parent);
         add_use(all, open, &section);
     }
     return ROAST_OK;
 }
 
+roast_status roast_section_totals_add_all(roast_section_totals *all, const roast_chunklog *log) {
+    roast_chunk_cursor cursor;
+    roast_chunk record;
+    if (log == NULL)
+        return ROAST_OK;
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &record))
+        ROAST_TRY(roast_section_totals_add(all, log, &record));
+    return ROAST_OK;
+}
+
 /* ---- the end ---- */
 
-static roast_section_row section_row(roast_str name, const section_total *total) {
+static roast_section_row section_row(roast_section_kind kind, const section_total *total) {
     double count = (double)(total->count > 0 ? total->count : 1), value = (double)total->value;
-    roast_section_row row = {.name = name,
-                             .kind = total->kind,
+    roast_section_row row = {.kind = kind,
                              .count = total->count,
                              .total_duration = NAN,
                              .self_duration = NAN,
@@ -148,7 +105,7 @@ static roast_section_row section_row(roast_str name, const section_total *total)
                              .mean_mem_delta_mb = NAN,
                              .max_mem_delta_mb = NAN,
                              .min_mem_delta_mb = NAN};
-    switch (total->kind) {
+    switch (kind) {
     case ROAST_SECTION_TIME:
         row.total_duration = value / 1e9;
         row.mean_duration = value / 1e9 / count;
@@ -162,23 +119,26 @@ static roast_section_row section_row(roast_str name, const section_total *total)
         break;
     case ROAST_SECTION_BYTES:
     case ROAST_SECTION_KINDS:
-        row.total_bytes = total->value;
+        row.total_bytes = roast_value_int(total->value);
         break;
     }
     return row;
 }
 
 roast_status roast_section_totals_finish(roast_section_totals *all, roast_metrics *metrics) {
-    void *memory;
-    ROAST_TRY(roast_metrics_table(metrics, all->count, sizeof(roast_section_row), &memory));
-    roast_section_row *rows = memory;
-    for (size_t i = 0; i < all->count; i++) {
-        roast_str name;
-        ROAST_TRY(roast_arena_str(&metrics->arena,
-                                  roast_names_get(&all->names, all->totals[i].name), &name));
-        rows[i] = section_row(name, &all->totals[i]);
+    roast_section_row *rows = roast_metrics_make_rows(metrics, ROAST_ROWS_sections, all->count);
+    if (rows == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t name = 0; name < roast_groups_count(&all->names); name++) {
+        roast_str text;
+        ROAST_TRY(roast_arena_str(&metrics->arena, roast_groups_name(&all->names, name), &text));
+        for (int kind = 0; kind < ROAST_SECTION_KINDS; kind++) {
+            const section_total *total = total_of(all, name, (roast_section_kind)kind);
+            if (total->place == 0)
+                continue;
+            rows[total->place - 1] = section_row((roast_section_kind)kind, total);
+            rows[total->place - 1].name = text;
+        }
     }
-    metrics->sections = rows;
-    metrics->n_sections = (uint32_t)all->count;
     return ROAST_OK;
 }

@@ -1,6 +1,6 @@
 #include "metrics/formulas.h"
 
-#include <math.h>
+#include <stdlib.h>
 
 /* ---- mean, spread, extremes ---- */
 
@@ -13,24 +13,6 @@ void roast_stats_add(roast_stats *stats, double value) {
     double delta = value - stats->mean;
     stats->mean += delta / (double)stats->count;
     stats->m2 += delta * (value - stats->mean);
-}
-
-void roast_stats_merge(roast_stats *stats, const roast_stats *other) {
-    if (other->count == 0)
-        return;
-    if (stats->count == 0) {
-        *stats = *other;
-        return;
-    }
-    double mine = (double)stats->count, theirs = (double)other->count;
-    double delta = other->mean - stats->mean;
-    stats->count += other->count;
-    stats->mean += delta * (theirs / (mine + theirs));
-    stats->m2 += other->m2 + delta * delta * (mine * theirs / (mine + theirs));
-    if (other->min < stats->min)
-        stats->min = other->min;
-    if (other->max > stats->max)
-        stats->max = other->max;
 }
 
 double roast_stats_std(const roast_stats *stats) {
@@ -69,7 +51,14 @@ bool roast_line_correlation(const roast_line *line, double *r) {
 /* ---- mean over time ---- */
 
 void roast_time_average_add(roast_time_average *average, double time, double value) {
-    roast_average_add(average, time, value);
+    if (average->count == 0)
+        average->first = average->last = time;
+    if (time > average->last) {
+        average->integral += (average->last_value + value) / 2 * (time - average->last);
+        average->last = time;
+    }
+    average->last_value = value;
+    average->count++;
 }
 
 double roast_time_average_get(const roast_time_average *average) {
@@ -77,4 +66,55 @@ double roast_time_average_get(const roast_time_average *average) {
         return NAN;
     double span = average->last - average->first;
     return span > 0 ? average->integral / span : average->last_value;
+}
+
+/* ---- the value in a place ---- */
+
+static int ascending(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Hoare's selection: the values are split at a pivot, and the part with the place is split again. Values that always
+ * split badly would take a quadratic time: after some rounds that part is sorted. */
+double roast_select(double *values, size_t count, size_t place) {
+    enum { ROUNDS = 64 };
+    size_t low = 0, high = count - 1;
+    for (int round = 0; low < high; round++) {
+        if (round == ROUNDS) {
+            qsort(values + low, high - low + 1, sizeof *values, ascending);
+            break;
+        }
+        double pivot = values[low + (high - low) / 2];
+        size_t i = low - 1, j = high + 1; /* may wrap: both are moved before they are used */
+        for (;;) {
+            do
+                i++;
+            while (values[i] < pivot);
+            do
+                j--;
+            while (values[j] > pivot);
+            if (i >= j)
+                break;
+            double kept = values[i];
+            values[i] = values[j];
+            values[j] = kept;
+        }
+        if (place <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+    return values[place];
+}
+
+double roast_median(double *values, size_t count) {
+    if (count == 0)
+        return NAN;
+    double upper = roast_select(values, count, count / 2), lower = -INFINITY;
+    if (count % 2 == 1)
+        return upper;
+    for (size_t i = 0; i < count / 2; i++)
+        lower = fmax(lower, values[i]);
+    return (lower + upper) / 2;
 }

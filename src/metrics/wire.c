@@ -1,66 +1,11 @@
 /* Metrics as bytes: docs/format/metrics.md. */
 #include "base/crc32c.h"
-#include "base/varint.h"
+#include "base/frame.h"
 #include "metrics/formulas.h"
 
-static const char magic[4] = {'R', 'C', 'M', 'X'};
-enum { VERSION = 1, HEADER = sizeof magic + 1, CHECKSUM = 4 };
+static const roast_frame frame = {"metrics", {'R', 'C', 'M', 'X'}, 2};
 
-/* The fields of a row in their order: how each is packed, and its name. A change of these lists is a
- * new version. */
-#define DATASET_FIELDS(X)                                                                          \
-    X(text, name)                                                                                  \
-    X(count, num_chunks)                                                                           \
-    X(real, total_duration)                                                                        \
-    X(integer, total_events)                                                                       \
-    X(real, mean_duration)                                                                         \
-    X(real, mean_events_per_chunk)
-#define SECTION_FIELDS(X)                                                                          \
-    X(text, name)                                                                                  \
-    X(kind, kind)                                                                                  \
-    X(count, count)                                                                                \
-    X(real, total_duration)                                                                        \
-    X(real, self_duration)                                                                         \
-    X(real, mean_duration)                                                                         \
-    X(real, mean_mem_delta_mb)                                                                     \
-    X(real, max_mem_delta_mb)                                                                      \
-    X(real, min_mem_delta_mb)                                                                      \
-    X(integer, total_bytes)
-#define FILE_FIELDS(X)                                                                             \
-    X(text, name)                                                                                  \
-    X(value, total_branches)                                                                       \
-    X(value, branches_read_percent)                                                                \
-    X(value, total_tree_bytes)                                                                     \
-    X(value, bytes_read)                                                                           \
-    X(value, bytes_read_percent)                                                                   \
-    X(value, compression_ratio)                                                                    \
-    X(value, uncompressed_bytes_read)
-#define BRANCH_FIELDS(X)                                                                           \
-    X(text, name)                                                                                  \
-    X(count, num_chunks)                                                                           \
-    X(value, seconds)                                                                              \
-    X(value, bytes)                                                                                \
-    X(value, uncompressed_bytes)                                                                   \
-    X(value, count)
-#define WORKER_FIELDS(X)                                                                           \
-    X(text, name)                                                                                  \
-    X(text, host)                                                                                  \
-    X(count, samples)                                                                              \
-    X(value, threads)                                                                              \
-    X(value, peak_memory_bytes)                                                                    \
-    X(value, memory_limit_bytes)                                                                   \
-    X(value, peak_memory_percent)                                                                  \
-    X(value, peak_spilled_bytes)                                                                   \
-    X(value, mean_cpu_percent)
-/* The tables in their order: fields, name in singular, rows, their number, type. */
-#define TABLES(X)                                                                                  \
-    X(DATASET_FIELDS, dataset, datasets, n_datasets, roast_dataset_row)                            \
-    X(SECTION_FIELDS, section, sections, n_sections, roast_section_row)                            \
-    X(FILE_FIELDS, file, files, n_files, roast_file_row)                                           \
-    X(BRANCH_FIELDS, branch, branches, n_branches, roast_branch_row)                               \
-    X(WORKER_FIELDS, worker, workers, n_workers, roast_worker_row)
-
-/* What a scalar is computed from changes with the catalogue: its keys tell one from another. */
+/* The keys of the scalars identify a catalogue: other keys mean other metrics. */
 static uint32_t fingerprint(void) {
     uint32_t crc = 0;
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
@@ -77,196 +22,106 @@ bool roast_metrics_is_current(const roast_metrics *metrics) {
 
 /* ---- out ---- */
 
-typedef struct writer {
-    roast_sink *sink;
-    uint32_t crc;
-} writer;
-
-static void put(writer *w, const void *data, size_t len) {
-    if (len == 0)
-        return;
-    w->crc = roast_crc32c(w->crc, data, len);
-    roast_sink_write(w->sink, data, len);
-}
-
-static void put_count(writer *w, uint64_t value) {
-    uint8_t bytes[ROAST_VARINT_MAX];
-    put(w, bytes, (size_t)(roast_put_varint(bytes, value) - bytes));
-}
-
-static void put_integer(writer *w, int64_t value) {
-    put_count(w, roast_zigzag(value));
-}
-
-static void put_fixed(writer *w, uint64_t value, unsigned bytes) {
-    uint8_t out[8];
-    for (unsigned i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(value >> 8 * i);
-    put(w, out, bytes);
-}
-
-static void put_real(writer *w, double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    put_fixed(w, bits, 8);
-}
-
-/* The absent text is 0, any other its length + 1. */
-static void put_text(writer *w, roast_str text) {
-    put_count(w, text.data == NULL ? 0 : text.len + 1);
-    put(w, text.data, text.data == NULL ? 0 : text.len);
-}
-
-static void put_kind(writer *w, roast_section_kind kind) {
-    put_count(w, (uint64_t)kind);
-}
-
-static void put_value(writer *w, roast_value value) {
-    put_count(w, (uint64_t)value.kind);
+static void put_value(roast_frame_writer *w, roast_value value) {
+    roast_frame_put_number(w, (uint64_t)value.kind);
     if (value.kind == ROAST_VALUE_INT)
-        put_integer(w, value.integer);
+        roast_frame_put_signed(w, value.integer);
     else if (value.kind == ROAST_VALUE_REAL)
-        put_real(w, value.real);
+        roast_frame_put_real(w, value.real);
 }
 
-static void put_scalars(writer *w, const roast_metrics *metrics) {
+static void put_scalars(roast_frame_writer *w, const roast_metrics *metrics) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < ROAST_M_COUNT; i++)
         count += metrics->values[i].kind != ROAST_VALUE_NONE;
-    put_count(w, count);
+    roast_frame_put_number(w, count);
     for (uint32_t i = 0; i < ROAST_M_COUNT; i++) {
         if (metrics->values[i].kind == ROAST_VALUE_NONE)
             continue;
-        put_text(w, roast_str_of(roast_catalogue_at(i)->key));
+        roast_frame_put_label(w, roast_str_of(roast_catalogue_at(i)->key));
         put_value(w, metrics->values[i]);
     }
 }
 
-#define FIELD(packing, name) put_##packing(w, row->name);
-#define X(fields, singular, plural, number, type)                                                  \
-    static void put_##plural(writer *w, const roast_metrics *metrics) {                            \
-        put_count(w, metrics->number);                                                             \
-        for (uint32_t i = 0; i < metrics->number; i++) {                                           \
-            const type *row = &metrics->plural[i];                                                 \
-            fields(FIELD)                                                                          \
-        }                                                                                          \
+/* The reals of a row as they are, NaN too. */
+static void put_cell(roast_frame_writer *w, const roast_row_column *column, const char *row) {
+    const void *at = row + column->offset;
+    switch (column->kept) {
+    case ROAST_KEPT_VALUE:
+        put_value(w, *(const roast_value *)at);
+        break;
+    case ROAST_KEPT_REAL:
+        roast_frame_put_real(w, *(const double *)at);
+        break;
+    case ROAST_KEPT_INT:
+        roast_frame_put_signed(w, *(const int64_t *)at);
+        break;
+    case ROAST_KEPT_COUNT:
+        roast_frame_put_number(w, *(const uint64_t *)at);
+        break;
+    case ROAST_KEPT_TEXT:
+        roast_frame_put_label(w, *(const roast_str *)at);
+        break;
+    case ROAST_KEPT_KIND:
+        roast_frame_put_number(w, *(const roast_section_kind *)at);
+        break;
     }
-TABLES(X)
-#undef X
-#undef FIELD
+}
+
+static void put_table(roast_frame_writer *w, const roast_metrics *metrics, int number) {
+    const roast_row_table *table = roast_row_table_at((roast_row_table_number)number);
+    const roast_metrics_rows *rows = &metrics->tables[number];
+    roast_frame_put_number(w, rows->count);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const char *row = roast_table_row(table, rows->rows, i);
+        roast_frame_put_label(w, roast_table_row_name(row));
+        for (size_t c = 0; c < table->n_columns + table->n_hidden; c++)
+            put_cell(w, &table->columns[c], row);
+    }
+}
 
 roast_status roast_metrics_encode(const roast_metrics *metrics, roast_sink *sink,
                                   roast_error *err) {
-    writer w = {.sink = sink};
-    const uint8_t version = VERSION;
-    put(&w, magic, sizeof magic);
-    put(&w, &version, 1);
-    put_fixed(&w, metrics->is_current ? fingerprint() : 0, 4);
+    roast_frame_writer w;
+    roast_frame_begin(&w, &frame, sink);
+    roast_frame_put_fixed(&w, metrics->is_current ? fingerprint() : 0, 4);
     put_scalars(&w, metrics);
-#define X(fields, singular, plural, number, type) put_##plural(&w, metrics);
-    TABLES(X)
-#undef X
-    put_fixed(&w, w.crc, CHECKSUM);
-    return roast_sink_finish(sink, err);
+    for (int number = 0; number < ROAST_ROW_TABLE_COUNT; number++)
+        put_table(&w, metrics, number);
+    return roast_frame_finish(&w, err);
 }
 
 /* ---- in ---- */
 
-typedef struct reader {
-    const uint8_t *start, *at, *end; /* end: where the checksum begins */
-    roast_error *err;
-} reader;
-
-static roast_status damaged(const reader *r, const char *what) {
-    int64_t position = r->at - r->start;
-    return roast_error_set(r->err, ROAST_ECORRUPT, "metrics", position, "%s (byte %lld)", what,
-                           (long long)position);
-}
-
-static roast_status get_count(reader *r, uint64_t *value) {
-    const uint8_t *at = r->at;
-    if (!roast_get_varint(&at, r->end, value))
-        return damaged(r, "a number is malformed");
-    r->at = at;
-    return ROAST_OK;
-}
-
-static roast_status get_integer(reader *r, int64_t *value) {
-    uint64_t raw;
-    ROAST_TRY(get_count(r, &raw));
-    *value = roast_unzigzag(raw);
-    return ROAST_OK;
-}
-
-static roast_status get_fixed(reader *r, unsigned bytes, uint64_t *value) {
-    if ((size_t)(r->end - r->at) < bytes)
-        return damaged(r, "a number is cut short");
-    *value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        *value |= (uint64_t)*r->at++ << 8 * i;
-    return ROAST_OK;
-}
-
-static roast_status get_real(reader *r, double *value) {
-    uint64_t bits = 0;
-    ROAST_TRY(get_fixed(r, 8, &bits));
-    memcpy(value, &bits, sizeof bits);
-    return ROAST_OK;
-}
-
-static roast_status get_text(reader *r, roast_str *text) {
-    uint64_t len;
-    ROAST_TRY(get_count(r, &len));
-    *text = (roast_str){0};
-    if (len == 0)
-        return ROAST_OK;
-    if (--len > (uint64_t)(r->end - r->at) || len > ROAST_MAX_TEXT)
-        return damaged(r, "a text is too long");
-    *text = (roast_str){(const char *)r->at, (size_t)len};
-    r->at += len;
-    return ROAST_OK;
-}
-
-static roast_status get_kind(reader *r, roast_section_kind *kind) {
-    uint64_t value;
-    ROAST_TRY(get_count(r, &value));
-    if (value >= ROAST_SECTION_KINDS)
-        return damaged(r, "there is no such sort of section");
-    *kind = (roast_section_kind)value;
-    return ROAST_OK;
-}
-
-static roast_status get_value(reader *r, roast_value *value) {
+static roast_status get_value(roast_frame_reader *r, roast_value *value) {
     uint64_t kind;
-    int64_t integer;
-    double real;
-    ROAST_TRY(get_count(r, &kind));
+    ROAST_TRY(roast_frame_get_number(r, &kind));
+    *value = roast_value_none();
     switch (kind) {
     case ROAST_VALUE_NONE:
-        *value = roast_value_none();
         return ROAST_OK;
     case ROAST_VALUE_INT:
-        ROAST_TRY(get_integer(r, &integer));
-        *value = roast_value_int(integer);
+        ROAST_TRY(roast_frame_get_signed(r, &value->integer));
+        *value = roast_value_int(value->integer);
         return ROAST_OK;
     case ROAST_VALUE_REAL:
-        ROAST_TRY(get_real(r, &real));
-        *value = roast_value_real(real);
+        ROAST_TRY(roast_frame_get_real(r, &value->real));
+        *value = roast_value_real(value->real);
         return ROAST_OK;
     default:
-        return damaged(r, "there is no such sort of value");
+        return roast_frame_damaged(r, "there is no such kind of value");
     }
 }
 
-static roast_status get_scalar(reader *r, roast_metrics *metrics) {
+static roast_status get_scalar(roast_frame_reader *r, roast_metrics *metrics) {
     roast_str key;
     roast_value value;
     char name[64];
     uint32_t index;
-    ROAST_TRY(get_text(r, &key));
+    ROAST_TRY(roast_frame_get_label(r, ROAST_MAX_TEXT, &key));
     ROAST_TRY(get_value(r, &value));
     if (key.data == NULL || key.len == 0 || memchr(key.data, '\0', key.len) != NULL)
-        return damaged(r, "a metric has no name");
+        return roast_frame_damaged(r, "a metric has no name");
     if (key.len >= sizeof name) /* none of ours is so long */
         return ROAST_OK;
     memcpy(name, key.data, key.len);
@@ -276,77 +131,73 @@ static roast_status get_scalar(reader *r, roast_metrics *metrics) {
     return roast_metrics_set(metrics, name, value, r->err);
 }
 
-/* How many entries follow, each of which takes a byte at least. */
-static roast_status get_rows(reader *r, uint64_t *count) {
-    ROAST_TRY(get_count(r, count));
-    if (*count > (uint64_t)(r->end - r->at) || *count > ROAST_MAX_ROWS)
-        return damaged(r, "a table is cut short");
+static roast_status get_kind(roast_frame_reader *r, roast_section_kind *kind) {
+    uint64_t number;
+    ROAST_TRY(roast_frame_get_number(r, &number));
+    if (number >= ROAST_SECTION_KINDS)
+        return roast_frame_damaged(r, "there is no such kind of section");
+    *kind = (roast_section_kind)number;
     return ROAST_OK;
 }
 
-#define FIELD(packing, name) ROAST_TRY(get_##packing(r, &row.name));
-#define X(fields, singular, plural, number, type)                                                  \
-    static roast_status get_##plural(reader *r, roast_metrics *metrics) {                          \
-        uint64_t count;                                                                            \
-        ROAST_TRY(get_rows(r, &count));                                                            \
-        for (uint64_t i = 0; i < count; i++) {                                                     \
-            type row;                                                                              \
-            fields(FIELD) ROAST_TRY(roast_metrics_add_##singular(metrics, &row, r->err));          \
-        }                                                                                          \
-        return ROAST_OK;                                                                           \
+static roast_status get_cell(roast_frame_reader *r, const roast_row_column *column, char *row) {
+    void *at = row + column->offset;
+    switch (column->kept) {
+    case ROAST_KEPT_VALUE:
+        return get_value(r, at);
+    case ROAST_KEPT_REAL:
+        return roast_frame_get_real(r, at);
+    case ROAST_KEPT_INT:
+        return roast_frame_get_signed(r, at);
+    case ROAST_KEPT_COUNT:
+        return roast_frame_get_number(r, at);
+    case ROAST_KEPT_TEXT:
+        return roast_frame_get_label(r, ROAST_MAX_TEXT, at);
+    case ROAST_KEPT_KIND:
+        break;
     }
-TABLES(X)
-#undef X
-#undef FIELD
+    return get_kind(r, at);
+}
 
-static roast_status get_all(reader *r, roast_metrics *metrics) {
+static roast_status get_table(roast_frame_reader *r, roast_metrics *metrics,
+                              roast_row_table_number number) {
+    const roast_row_table *table = roast_row_table_at(number);
+    union { /* a row of any table */
+#define X(key, noun) roast_##noun##_row noun;
+        ROAST_ROW_TABLES(X)
+#undef X
+        roast_str name;
+        char bytes[1];
+    } row;
+    uint64_t count;
+    ROAST_TRY(roast_frame_get_count(r, table->n_columns + 1, "a table is cut short", &count));
+    for (uint64_t i = 0; i < count; i++) {
+        memset(&row, 0, sizeof row);
+        ROAST_TRY(roast_frame_get_label(r, ROAST_MAX_TEXT, &row.name));
+        for (size_t c = 0; c < table->n_columns + table->n_hidden; c++)
+            ROAST_TRY(get_cell(r, &table->columns[c], row.bytes));
+        ROAST_TRY(roast_row_table_add(metrics, number, &row, r->err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status get_all(roast_frame_reader *r, roast_metrics *metrics) {
     uint64_t made_by = 0, scalars = 0;
-    ROAST_TRY(get_fixed(r, 4, &made_by));
-    ROAST_TRY(get_rows(r, &scalars));
+    ROAST_TRY(roast_frame_get_fixed(r, 4, &made_by));
+    ROAST_TRY(roast_frame_get_count(r, 2, "the numbers are cut short", &scalars));
     for (uint64_t i = 0; i < scalars; i++)
         ROAST_TRY(get_scalar(r, metrics));
-#define X(fields, singular, plural, number, type) ROAST_TRY(get_##plural(r, metrics));
-    TABLES(X)
-#undef X
+    for (int number = 0; number < ROAST_ROW_TABLE_COUNT; number++)
+        ROAST_TRY(get_table(r, metrics, (roast_row_table_number)number));
     metrics->is_current = made_by == fingerprint();
-    return r->at == r->end ? ROAST_OK : damaged(r, "there are bytes behind the tables");
-}
-
-static roast_status check_frame(const reader *r, size_t len) {
-    const char *where = "metrics";
-    if (len < HEADER + CHECKSUM)
-        return roast_error_set(r->err, ROAST_ECORRUPT, where, (int64_t)len,
-                               "%zu bytes are too few for packed metrics", len);
-    if (memcmp(r->start, magic, sizeof magic) != 0)
-        return roast_error_set(r->err, ROAST_ECORRUPT, where, 0, "these are no packed metrics");
-    unsigned version = r->start[sizeof magic];
-    if (version > VERSION)
-        return roast_error_set(r->err, ROAST_EVERSION, where, sizeof magic,
-                               "packed metrics of version %u; this roastcoffea (%s) reads up to "
-                               "version %d: upgrade it",
-                               version, roast_version(), VERSION);
-    if (version == 0)
-        return roast_error_set(r->err, ROAST_ECORRUPT, where, sizeof magic,
-                               "packed metrics of version 0 do not exist");
-    uint32_t stored = 0, found = roast_crc32c(0, r->start, (size_t)(r->end - r->start));
-    for (unsigned i = 0; i < CHECKSUM; i++)
-        stored |= (uint32_t)r->end[i] << 8 * i;
-    if (stored != found)
-        return roast_error_set(r->err, ROAST_ECORRUPT, where, r->end - r->start,
-                               "the checksum is wrong: %08x is stored, the bytes give %08x", stored,
-                               found);
-    return ROAST_OK;
+    return roast_frame_close(r);
 }
 
 roast_status roast_metrics_decode(const void *data, size_t len, roast_metrics **out,
                                   roast_error *err) {
-    const uint8_t *bytes = data;
-    size_t body = len < HEADER + CHECKSUM ? 0 : len - CHECKSUM;
-    reader r = {
-        .start = bytes, .at = bytes, .end = bytes == NULL ? NULL : bytes + body, .err = err};
-    ROAST_TRY(check_frame(&r, bytes == NULL ? 0 : len));
-    r.at += HEADER;
+    roast_frame_reader r;
     roast_metrics *metrics;
+    ROAST_TRY(roast_frame_open(&r, &frame, data, len, err));
     ROAST_TRY(roast_metrics_new(&metrics, err));
     roast_status status = get_all(&r, metrics);
     if (status != ROAST_OK) {

@@ -1,5 +1,5 @@
-/* What the cluster had and used: from the samples of its workers. */
-#include <math.h>
+/* Resources and their use, in all and by worker, from the samples of the workers. */
+#include <stdlib.h>
 
 #include "metrics/formulas.h"
 
@@ -12,18 +12,13 @@ typedef struct figure {
     bool seen;
 } figure;
 
-/* A value that was there from one moment to another. */
-static void add_value(figure *all, double from, double to, double value) {
+static void add_value(figure *all, double time, double value) {
     if (isnan(value))
         return;
-    if (!all->seen || value < all->min)
-        all->min = value;
-    if (!all->seen || value > all->max)
-        all->max = value;
+    all->min = all->seen ? fmin(all->min, value) : value;
+    all->max = all->seen ? fmax(all->max, value) : value;
     all->seen = true;
-    roast_average_add(&all->over_time, from, value);
-    if (to > from)
-        roast_average_add(&all->over_time, to, value);
+    roast_time_average_add(&all->over_time, time, value);
 }
 
 static void end_worker(figure *all) {
@@ -32,12 +27,11 @@ static void end_worker(figure *all) {
     all->over_time = (roast_time_average){0};
 }
 
-static roast_value figure_mean(const figure *all) {
-    return all->seen ? roast_value_real(all->workers.mean) : roast_value_none();
-}
-
-static roast_value figure_bound(const figure *all, double bound) {
-    return all->seen ? roast_value_real(bound) : roast_value_none();
+static void put_figure(roast_metrics *metrics, const figure *all, uint32_t mean, uint32_t min,
+                       uint32_t max) {
+    roast_put(metrics, mean, roast_value_real_if(all->seen, all->workers.mean));
+    roast_put(metrics, min, roast_value_real_if(all->seen, all->min));
+    roast_put(metrics, max, roast_value_real_if(all->seen, all->max));
 }
 
 /* Differences of the whole numbers: seconds since 1970 as doubles would lose the nanoseconds. */
@@ -65,61 +59,118 @@ static void count_workers(roast_metrics *metrics, const roast_series *series) {
     roast_put(metrics, ROAST_M_peak_workers, roast_value_int((int64_t)plain.max));
 }
 
+/* ---- one worker ---- */
+
 typedef struct worker_figures {
     figure memory, memory_share, cpu_share;
     roast_stats cores; /* one value a worker: the mean of its samples */
 } worker_figures;
 
-/* Samples that have the same values, one after the other. On a large cluster a worker tells its own less
- * often than it is looked at, so most samples are such. */
-typedef struct stretch {
-    double from, to; /* s */
+/* One worker: the maximum of its samples, NaN if none has the value. */
+typedef struct health {
+    double peak_memory, limit, peak_percent, peak_spilled;
+    roast_stats cpu, threads;
     uint64_t samples;
-    const double *value; /* a column each */
-} stretch;
+} health;
 
-static void add_stretch(worker_figures *figures, roast_stats *cores, roast_health *health,
-                        const stretch *s) {
-    double memory = s->value[ROAST_COLUMN_memory], limit = s->value[ROAST_COLUMN_memory_limit];
-    double threads = s->value[ROAST_COLUMN_cores];
-    roast_health_add(health, s->value, s->samples);
-    add_value(&figures->memory, s->from, s->to, memory);
-    if (limit > 0)
-        add_value(&figures->memory_share, s->from, s->to, memory / limit * 100);
-    if (threads > 0)
-        add_value(&figures->cpu_share, s->from, s->to, s->value[ROAST_COLUMN_cpu] / threads);
+static void add_sample(worker_figures *figures, roast_stats *cores, health *own, double time,
+                       const double value[ROAST_COLUMNS]) {
+    double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
+    double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu] / threads;
+    own->samples++;
+    own->peak_memory = fmax(own->peak_memory, memory);
+    own->peak_spilled = fmax(own->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
+    add_value(&figures->memory, time, memory);
+    if (limit > 0) {
+        own->limit = fmax(own->limit, limit);
+        own->peak_percent = fmax(own->peak_percent, memory / limit * 100);
+        add_value(&figures->memory_share, time, memory / limit * 100);
+    }
     if (!isnan(threads))
-        roast_stats_add_often(cores, threads, s->samples);
+        roast_stats_add(cores, threads);
+    if (threads > 0) {
+        roast_stats_add(&own->threads, threads);
+        add_value(&figures->cpu_share, time, cpu);
+        if (!isnan(cpu))
+            roast_stats_add(&own->cpu, cpu);
+    }
 }
 
-enum {
-    LOOKED_AT = 1 << ROAST_COLUMN_memory | 1 << ROAST_COLUMN_memory_limit |
-                1 << ROAST_COLUMN_cores | 1 << ROAST_COLUMN_cpu | 1 << ROAST_COLUMN_spilled_bytes
-};
+static roast_worker_row row_of(const health *own) {
+    return (roast_worker_row){
+        .samples = own->samples,
+        .threads = roast_value_real_if(own->threads.count > 0, own->threads.mean),
+        .peak_memory_bytes = roast_value_rounded(own->peak_memory),
+        .memory_limit_bytes = roast_value_rounded(own->limit),
+        .peak_memory_percent = roast_value_real_if(!isnan(own->peak_percent), own->peak_percent),
+        .peak_spilled_bytes = roast_value_rounded(own->peak_spilled),
+        .mean_cpu_percent = roast_value_real_if(own->cpu.count > 0, own->cpu.mean),
+    };
+}
 
-/* One walk over the worker's samples for all that is told of it. */
 static roast_worker_row add_worker(worker_figures *figures, const roast_series *series,
                                    uint32_t worker) {
     roast_utc start = roast_series_tick_time(series, 0);
+    health own = {.peak_memory = NAN, .limit = NAN, .peak_percent = NAN, .peak_spilled = NAN};
     roast_series_cursor cursor;
-    roast_utc when;
+    roast_sample sample;
     roast_stats cores = {0};
-    roast_health health;
-    roast_health_begin(&health);
-    roast_series_cursor_init_for(&cursor, series, worker, LOOKED_AT);
-    while (roast_series_cursor_step(&cursor, &when)) {
-        stretch same = {.from = seconds_since(start, when), .value = cursor.value};
-        roast_utc last = when;
-        same.samples = 1 + roast_series_cursor_skip_same(&cursor, &last);
-        same.to = seconds_since(start, last);
-        add_stretch(figures, &cores, &health, &same);
-    }
+    roast_series_cursor_init(&cursor, series, worker);
+    while (roast_series_cursor_next(&cursor, &sample))
+        add_sample(figures, &cores, &own, seconds_since(start, sample.when), sample.value);
     end_worker(&figures->memory);
     end_worker(&figures->memory_share);
     end_worker(&figures->cpu_share);
     if (cores.count > 0)
         roast_stats_add(&figures->cores, cores.mean);
-    return roast_health_row(&health);
+    return row_of(&own);
+}
+
+/* ---- all workers ---- */
+
+static int fullest_first(const void *left, const void *right) {
+    const roast_worker_row *a = left, *b = right;
+    int order = roast_larger_first(a->peak_memory_percent, b->peak_memory_percent);
+    if (order == 0)
+        order = roast_larger_first(a->peak_memory_bytes, b->peak_memory_bytes);
+    return order != 0 ? order : roast_compare_names(a->name, b->name);
+}
+
+static void put_spilled(roast_metrics *metrics, const roast_worker_row *rows, uint32_t count) {
+    int64_t peak = 0, spilled = 0;
+    bool known = false;
+    for (uint32_t i = 0; i < count; i++) {
+        roast_value own = rows[i].peak_spilled_bytes;
+        if (own.kind == ROAST_VALUE_NONE)
+            continue;
+        known = true;
+        spilled += own.integer > 0;
+        peak = own.integer > peak ? own.integer : peak;
+    }
+    if (!known)
+        return;
+    roast_put(metrics, ROAST_M_workers_spilled, roast_value_int(spilled));
+    roast_put(metrics, ROAST_M_peak_spilled_bytes, roast_value_int(peak));
+}
+
+static roast_status put_workers(roast_metrics *metrics, const roast_series *series,
+                                worker_figures *figures) {
+    uint32_t count = roast_series_worker_count(series);
+    roast_worker_row *rows = roast_metrics_make_rows(metrics, ROAST_ROWS_worker_health, count);
+    if (rows == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t worker = 0; worker < count; worker++) {
+        rows[worker] = add_worker(figures, series, worker);
+        ROAST_TRY(roast_arena_str(&metrics->arena, roast_series_worker_name(series, worker),
+                                  &rows[worker].name));
+        ROAST_TRY(roast_arena_str(&metrics->arena, roast_series_worker_host(series, worker),
+                                  &rows[worker].host));
+    }
+    qsort(rows, count, sizeof *rows, fullest_first);
+    if (count > 0)
+        roast_put(metrics, ROAST_M_workers_seen, roast_value_int(count));
+    put_spilled(metrics, rows, count);
+    return ROAST_OK;
 }
 
 roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run, roast_error *err) {
@@ -129,32 +180,21 @@ roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run,
     const roast_series *counts = roast_run_counts_view(run);
     /* A tick between two counts would bend the trapezoids. */
     count_workers(metrics, counts != NULL ? counts : series);
-
     worker_figures figures = {0};
-    uint32_t workers = roast_series_worker_count(series);
-    void *table = NULL;
-    if (workers > 0 &&
-        roast_metrics_table(metrics, workers, sizeof(roast_worker_row), &table) != ROAST_OK)
+    if (put_workers(metrics, series, &figures) != ROAST_OK)
         return roast_metrics_no_memory(err);
-    roast_worker_row *rows = table;
-    for (uint32_t worker = 0; worker < workers; worker++)
-        rows[worker] = add_worker(&figures, series, worker);
-    roast_value cores =
-        figures.cores.count > 0 ? roast_value_real(figures.cores.mean) : roast_value_none();
+    roast_value cores = roast_value_real_if(figures.cores.count > 0, figures.cores.mean);
     roast_put(metrics, ROAST_M_cores_per_worker, cores);
     roast_put(metrics, ROAST_M_total_cores,
               roast_value_product(metrics->values[ROAST_M_avg_workers], cores));
-
-    const figure *memory = &figures.memory, *share = &figures.memory_share;
-    const figure *cpu = &figures.cpu_share;
+    const figure *memory = &figures.memory;
     roast_put(metrics, ROAST_M_peak_memory_bytes,
               memory->seen ? roast_value_rounded(memory->max) : roast_value_none());
-    roast_put(metrics, ROAST_M_avg_memory_per_worker_bytes, figure_mean(memory));
-    roast_put(metrics, ROAST_M_memory_utilization_avg_pct, figure_mean(share));
-    roast_put(metrics, ROAST_M_memory_utilization_min_pct, figure_bound(share, share->min));
-    roast_put(metrics, ROAST_M_memory_utilization_max_pct, figure_bound(share, share->max));
-    roast_put(metrics, ROAST_M_cpu_utilization_avg_pct, figure_mean(cpu));
-    roast_put(metrics, ROAST_M_cpu_utilization_min_pct, figure_bound(cpu, cpu->min));
-    roast_put(metrics, ROAST_M_cpu_utilization_max_pct, figure_bound(cpu, cpu->max));
-    return workers > 0 ? roast_worker_health(metrics, series, rows, err) : ROAST_OK;
+    roast_put(metrics, ROAST_M_avg_memory_per_worker_bytes,
+              roast_value_real_if(memory->seen, memory->workers.mean));
+    put_figure(metrics, &figures.memory_share, ROAST_M_memory_utilization_avg_pct,
+               ROAST_M_memory_utilization_min_pct, ROAST_M_memory_utilization_max_pct);
+    put_figure(metrics, &figures.cpu_share, ROAST_M_cpu_utilization_avg_pct,
+               ROAST_M_cpu_utilization_min_pct, ROAST_M_cpu_utilization_max_pct);
+    return ROAST_OK;
 }

@@ -1,283 +1,297 @@
-/* One chunk as a row: where it is, how it is read and checked. */
+/* The rows of a chunk log: appending, reading and checking one. */
 #include "model/chunklog_internal.h"
 
-/* ---- places ---- */
+/* The numbers of a chunk are one array. */
+#define FIRST_FIELD offsetof(roast_chunk, start_us)
+_Static_assert(offsetof(roast_chunk, token) ==
+                   FIRST_FIELD + ROAST_CHUNK_FIELD_COUNT * sizeof(int64_t),
+               "the fields stand one behind the other");
 
-bool roast_row_at(const roast_chunklog *log, size_t offset, const uint8_t **at,
-                  const uint8_t **end) {
-    if (offset >= log->rows.len) /* an empty log has no data to point into */
+static int64_t *field_at(roast_chunk *chunk, int index) {
+    return (int64_t *)(void *)((char *)chunk + FIRST_FIELD) + index;
+}
+
+/* ---- the task key ---- */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Dask's keys end in '-' and 32 hexadecimal digits, different for each task; the part before them is shared by
+ * many. */
+static bool split_task_key(roast_str key, roast_str *front, uint8_t hash[ROAST_TASK_HASH_BYTES]) {
+    if (key.data == NULL || key.len < 33 || key.data[key.len - 33] != '-')
         return false;
-    const uint8_t *p = log->rows.data + offset, *stop = log->rows.data + log->rows.len;
-    uint64_t len;
-    if (!roast_get_varint(&p, stop, &len) || len > (size_t)(stop - p))
-        return false;
-    *at = p;
-    *end = p + len;
+    const char *digits = key.data + key.len - 32;
+    for (int i = 0; i < ROAST_TASK_HASH_BYTES; i++) {
+        int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        hash[i] = (uint8_t)(high * 16 + low);
+    }
+    *front = (roast_str){key.data, key.len - 33};
     return true;
 }
 
-size_t roast_row_offset(const roast_chunklog *log, uint64_t index) {
-    uint64_t mark = index / ROAST_ROWS_PER_MARK;
-    size_t offset = mark == 0 ? 0 : log->marks[mark - 1];
-    const uint8_t *at, *end;
-    for (uint64_t skip = index % ROAST_ROWS_PER_MARK; skip > 0; skip--) {
-        if (!roast_row_at(log, offset, &at, &end))
-            return log->rows.len;
-        offset = (size_t)(end - log->rows.data);
-    }
-    return offset;
-}
+/* ---- writing ---- */
 
-roast_status roast_row_reserve(roast_chunklog *log, size_t room) {
-    size_t marks = roast_row_marks(log->count + 1);
-    if (marks > log->marks_capacity) {
-        void *moved = log->marks;
-        ROAST_TRY(roast_array_reserve(&moved, &log->marks_capacity, sizeof *log->marks, marks));
-        log->marks = moved;
-    }
-    return roast_buffer_reserve(&log->rows, room);
-}
-
-void roast_row_commit(roast_chunklog *log, size_t len) {
-    if (log->count > 0 && log->count % ROAST_ROWS_PER_MARK == 0)
-        log->marks[log->count / ROAST_ROWS_PER_MARK - 1] = log->rows.len;
-    log->rows.len += len;
-    log->count++;
-}
-
-/* ---- numbers ---- */
-
-static const uint8_t *skip_one_by_one(const uint8_t *at, const uint8_t *end, uint64_t n,
-                                      uint64_t limit) {
-    uint64_t value;
-    for (uint64_t i = 0; i < n; i++)
-        if (!roast_get_varint(&at, end, &value) || value > limit)
-            return NULL;
-    return at;
-}
-
-static uint64_t load_word(const uint8_t *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* Eight bytes at a time: every row is checked at each level of a reduction, there may be thousands of reads
- * in it, and lengths that vary from number to number are what a branch predictor cannot learn. A number of nine bytes is below
- * 2^63; only a longer one needs a closer look, and there is hardly ever one. */
-const uint8_t *roast_skip_numbers(const uint8_t *at, const uint8_t *end, uint64_t n,
-                                  uint64_t limit) {
-    enum { LONGEST_BEFORE_LAST = 8 };
-    const uint8_t *p = at;
-    uint64_t left = n;
-    unsigned begun = 0; /* bytes before p of a number that goes on there */
-    for (; left > 0 && end - p >= 8; p += 8) {
-        /* The high bit of each byte that ends a number. */
-        uint64_t ends = ~load_word(p) & UINT64_C(0x8080808080808080);
-        begun += ends != 0 ? (unsigned)__builtin_ctzll(ends) / 8 : 8;
-        if (begun > LONGEST_BEFORE_LAST)
-            return skip_one_by_one(at, end, n, limit);
-        if (ends == 0)
-            continue;
-        uint64_t ended = (ends >> 7) * UINT64_C(0x0101010101010101) >> 56;
-        if (ended >= left) {
-            for (; left > 1; left--)
-                ends &= ends - 1;
-            return p + __builtin_ctzll(ends) / 8 + 1;
+static void put_customs(roast_draft *row, const roast_chunk *chunk) {
+    roast_draft_number(row, chunk->n_customs);
+    for (uint32_t i = 0; i < chunk->n_customs; i++) {
+        const roast_custom *custom = &chunk->customs[i];
+        uint64_t bits;
+        roast_draft_number(row, (uint64_t)custom->scope);
+        roast_draft_number(row, (uint64_t)custom->kind);
+        roast_draft_text(row, custom->key);
+        if (custom->kind == ROAST_CUSTOM_REAL) {
+            memcpy(&bits, &custom->real, sizeof bits);
+            roast_draft_fixed(row, bits);
+        } else if (custom->kind == ROAST_CUSTOM_BOOL || custom->kind == ROAST_CUSTOM_INT) {
+            roast_draft_signed(row, custom->integer);
+        } else if (custom->kind != ROAST_CUSTOM_NULL) {
+            roast_draft_number(row, custom->text.len);
+            roast_draft_bytes(row, custom->text.data, custom->text.len);
         }
-        left -= ended;
-        begun = (unsigned)__builtin_clzll(ends) / 8;
     }
-    return left > 0 ? skip_one_by_one(p - begun, end, left, limit) : p;
+}
+
+static void put_sections(roast_draft *row, const roast_chunk *chunk) {
+    for (uint32_t i = 0; i < chunk->n_sections; i++) {
+        const roast_section *section = &chunk->sections[i];
+        roast_draft_signed(row, section->start_ns);
+        roast_draft_signed(row, section->value);
+        if (section->kind == ROAST_SECTION_MEMORY)
+            roast_draft_signed(row, section->before);
+        if (section->count > 1)
+            roast_draft_number(row, section->count);
+    }
+}
+
+static void put_reads(roast_draft *row, const roast_chunk *chunk) {
+    for (uint32_t i = 0; chunk->has_reads && i < chunk->n_reads; i++) {
+        const roast_read *read = &chunk->reads[i];
+        roast_draft_known(row, read->time_ns);
+        roast_draft_known(row, read->bytes);
+        roast_draft_known(row, read->uncompressed_bytes);
+        roast_draft_known(row, read->count);
+    }
+}
+
+static void put_row(roast_draft *row, const roast_chunk *chunk, const uint8_t *hash) {
+    bool failed = chunk->error_type.data != NULL;
+    uint64_t flags = (hash != NULL ? ROAST_ROW_TASK_HASH : 0) | (failed ? ROAST_ROW_ERROR : 0) |
+                     (chunk->n_customs > 0 ? ROAST_ROW_CUSTOMS : 0);
+    roast_draft_number(row, chunk->seq);
+    roast_draft_number(row, chunk->have << ROAST_ROW_FLAG_BITS | flags);
+    for (uint64_t left = chunk->have; left != 0; left &= left - 1)
+        roast_draft_signed(row, *field_at((roast_chunk *)chunk, __builtin_ctzll(left)));
+    if (hash != NULL)
+        roast_draft_bytes(row, hash, ROAST_TASK_HASH_BYTES);
+    if (failed) {
+        roast_draft_text(row, chunk->error_type);
+        roast_draft_text(row, chunk->error_message);
+    }
+    if (chunk->n_customs > 0)
+        put_customs(row, chunk);
+    put_sections(row, chunk);
+    put_reads(row, chunk);
+}
+
+roast_status roast_row_append(roast_chunklog *log, const uint32_t refs[ROAST_ROW_REFS],
+                              const void *rest, size_t len) {
+    void *ends = log->ends;
+    ROAST_TRY(
+        roast_array_reserve(&ends, &log->ends_capacity, sizeof *log->ends, (size_t)log->count + 1));
+    log->ends = ends;
+    ROAST_TRY(roast_buffer_reserve(&log->rows, ROAST_ROW_REFS * ROAST_REF_MAX + len));
+    uint8_t *at = log->rows.data + log->rows.len;
+    for (int i = 0; i < ROAST_ROW_REFS; i++)
+        at = roast_put_varint(at, refs[i]);
+    log->rows.len = (size_t)(at - log->rows.data);
+    roast_buffer_push(&log->rows, rest, len);
+    log->ends[log->count++] = log->rows.len;
+    return ROAST_OK;
+}
+
+static roast_status add_entries(roast_chunklog *log, const roast_chunk *chunk, roast_str task,
+                                uint32_t refs[ROAST_ROW_REFS]) {
+    const roast_origin origin = {.token = chunk->token,
+                                 .run = chunk->run,
+                                 .pid = chunk->pid,
+                                 .host = chunk->host,
+                                 .worker = chunk->worker};
+    ROAST_TRY(roast_entry_add_origin(log, &origin, &refs[ROAST_REF_origin]));
+    ROAST_TRY(roast_entry_add_file(log, chunk->file, chunk->uuid, chunk->treename,
+                                   &refs[ROAST_REF_file]));
+    ROAST_TRY(roast_entry_add_text(log, chunk->dataset, &refs[ROAST_REF_dataset]));
+    ROAST_TRY(roast_entry_add_text(log, task, &refs[ROAST_REF_task]));
+    if (chunk->has_branches)
+        ROAST_TRY(roast_entry_add_names(log, chunk->branches, sizeof *chunk->branches,
+                                        chunk->n_branches, &refs[ROAST_REF_branches]));
+    if (chunk->has_reads)
+        ROAST_TRY(roast_entry_add_names(log, chunk->reads, sizeof *chunk->reads, chunk->n_reads,
+                                        &refs[ROAST_REF_reads]));
+    return roast_entry_add_layout(log, chunk, &refs[ROAST_REF_layout]);
+}
+_Static_assert(offsetof(roast_read, branch) == 0, "the name stands at the front of an item");
+
+static roast_status add_row(roast_chunklog *log, const roast_chunk *chunk) {
+    uint32_t refs[ROAST_ROW_REFS] = {0};
+    uint8_t split[ROAST_TASK_HASH_BYTES];
+    const uint8_t *hash = NULL;
+    roast_str task = chunk->task_key;
+    if (chunk->task_hash.data != NULL && chunk->task_hash.len == ROAST_TASK_HASH_BYTES)
+        hash = (const uint8_t *)chunk->task_hash.data;
+    else if (split_task_key(chunk->task_key, &task, split))
+        hash = split;
+    ROAST_TRY(add_entries(log, chunk, task, refs));
+    roast_draft row = roast_draft_begin(log);
+    put_row(&row, chunk, hash);
+    ROAST_TRY(row.status);
+    return roast_row_append(log, refs, log->scratch.data, log->scratch.len);
+}
+
+static roast_status check_tails(const roast_chunk *chunk, const char *where, roast_error *err) {
+    if ((chunk->n_sections > 0 && chunk->sections == NULL) ||
+        (chunk->has_branches && chunk->n_branches > 0 && chunk->branches == NULL) ||
+        (chunk->has_reads && chunk->n_reads > 0 && chunk->reads == NULL) ||
+        (chunk->n_customs > 0 && chunk->customs == NULL))
+        return roast_error_set(err, ROAST_EINVAL, where, -1,
+                               "a chunk with a number of items but without the items");
+    for (uint32_t i = 0; i < chunk->n_sections; i++) {
+        const roast_section *section = &chunk->sections[i];
+        if ((unsigned)section->kind >= ROAST_SECTION_KINDS || section->parent < -1 ||
+            section->parent >= (int64_t)i)
+            return roast_error_set(err, ROAST_EINVAL, where, -1, "section %u is malformed", i);
+    }
+    for (uint32_t i = 0; i < chunk->n_customs; i++)
+        if ((unsigned)chunk->customs[i].scope >= ROAST_SCOPES ||
+            (unsigned)chunk->customs[i].kind >= ROAST_CUSTOM_KINDS)
+            return roast_error_set(err, ROAST_EINVAL, where, -1, "value %u is malformed", i);
+        else if (chunk->customs[i].text.len > ROAST_MAX_VALUE)
+            return roast_error_set(err, ROAST_ELIMIT, where, -1, "value %u has %zu bytes", i,
+                                   chunk->customs[i].text.len);
+    return ROAST_OK;
+}
+
+static roast_status check_chunk(const roast_chunk *chunk, const char *where, roast_error *err) {
+    if ((chunk->have & ~ROAST_CHUNK_ALL_FIELDS) != 0)
+        return roast_error_set(err, ROAST_EINVAL, where, -1, "a field that does not exist");
+    if (chunk->n_sections > ROAST_MAX_SECTIONS || chunk->n_branches > ROAST_MAX_BRANCHES ||
+        chunk->n_reads > ROAST_MAX_BRANCHES || chunk->n_customs > ROAST_MAX_CUSTOMS)
+        return roast_error_set(err, ROAST_ELIMIT, where, -1,
+                               "a chunk with %u sections, %u branches, %u reads and %u values",
+                               chunk->n_sections, chunk->n_branches, chunk->n_reads,
+                               chunk->n_customs);
+    return check_tails(chunk, where, err);
+}
+
+roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk,
+                                   roast_error *err) {
+    const char *where = "roast_chunklog_append";
+    ROAST_TRY(check_chunk(chunk, where, err));
+    uint32_t entries = log->entries.count;
+    roast_status status = add_row(log, chunk);
+    if (status == ROAST_OK)
+        return ROAST_OK;
+    roast_chunklog_rewind(log, log->count, entries);
+    return roast_error_set(err, status, where, -1, "no room for chunk %llu",
+                           (unsigned long long)log->count);
 }
 
 /* ---- reading ---- */
 
-static void read_context(const roast_chunklog *log, const roast_context *context,
-                         roast_chunk *out) {
-    out->have = context->have;
-    out->dataset = context->dataset;
-    out->task_key = context->task;
-    out->packed.branches = context->branches;
-    out->packed.layout = context->layout;
-    out->packed.reads = context->reads;
-    if (context->branches != 0) {
-        out->has_branches = true;
-        out->n_branches = roast_entry_set_size(log, context->branches);
-    }
-    if (context->reads != 0) {
-        out->has_reads = true;
-        out->n_reads = roast_entry_set_size(log, context->reads);
-    }
+void roast_row_refs(const roast_chunklog *log, roast_bytes *row, uint32_t refs[ROAST_ROW_REFS]) {
+    for (int i = 0; i < ROAST_ROW_REFS; i++)
+        refs[i] = (uint32_t)roast_bytes_number(row, log->entries.count);
 }
 
-static bool get_refs(const roast_chunklog *log, const uint8_t **at, const uint8_t *end,
-                     uint32_t refs[ROAST_ROW_REFS]) {
-    static const roast_entry_kind kinds[ROAST_ROW_REFS] = {
-        [ROAST_REF_CONTEXT] = ROAST_ENTRY_CONTEXT,
-        [ROAST_REF_FILE] = ROAST_ENTRY_FILE,
-        [ROAST_REF_ORIGIN] = ROAST_ENTRY_ORIGIN,
-    };
-    for (int i = 0; i < ROAST_ROW_REFS; i++) {
-        uint64_t ref;
-        if (!roast_get_varint(at, end, &ref) || ref > log->entries.count)
-            return false;
-        refs[i] = (uint32_t)ref;
-        if (ref != 0 && roast_entry_kind_of(log, (uint32_t)ref) != kinds[i])
-            return false;
-    }
-    return refs[ROAST_REF_CONTEXT] != 0;
+static void read_refs(const roast_chunklog *log, const uint32_t refs[ROAST_ROW_REFS],
+                      roast_chunk *out) {
+    roast_entry_file(log, refs[ROAST_REF_file], &out->file, &out->uuid, &out->treename);
+    out->dataset = roast_entry_text(log, refs[ROAST_REF_dataset]);
+    out->task_key = roast_entry_text(log, refs[ROAST_REF_task]);
+    out->has_branches = refs[ROAST_REF_branches] != 0;
+    out->n_branches = roast_entry_count(log, refs[ROAST_REF_branches]);
+    out->has_reads = refs[ROAST_REF_reads] != 0;
+    out->n_reads = roast_entry_count(log, refs[ROAST_REF_reads]);
+    out->n_sections = roast_entry_count(log, refs[ROAST_REF_layout]);
+    out->packed.origin = refs[ROAST_REF_origin];
+    out->packed.file = refs[ROAST_REF_file];
+    out->packed.dataset = refs[ROAST_REF_dataset];
+    out->packed.branches = refs[ROAST_REF_branches];
+    out->packed.reads = refs[ROAST_REF_reads];
+    out->packed.layout = refs[ROAST_REF_layout];
 }
 
-/* The task hash is at the very end of a row. */
-static bool cut_hash(const uint8_t *at, const uint8_t **end, uint64_t flags) {
-    if ((flags & ROAST_ROW_TASK_HASH) == 0)
-        return true;
-    if (*end - at < ROAST_TASK_HASH_BYTES)
-        return false;
-    *end -= ROAST_TASK_HASH_BYTES;
-    return true;
+/* Goes over the customs, which are few, to find out where they end. */
+static void read_customs(const roast_chunklog *log, roast_bytes *row, roast_chunk *out) {
+    roast_tail_cursor cursor;
+    roast_custom custom;
+    out->n_customs = (uint32_t)roast_bytes_number(row, ROAST_MAX_CUSTOMS);
+    out->packed.customs = *row;
+    roast_chunk_customs(log, out, &cursor);
+    while (roast_chunk_next_custom(&cursor, &custom))
+        continue;
+    *row = cursor.values;
 }
 
-/* What stands behind the bits: reads, error, customs. */
-static bool get_tails(const uint8_t *at, const uint8_t *end, uint64_t flags, roast_chunk *out) {
-    if (out->has_reads) {
-        out->packed.reads_at = at;
-        at = roast_skip_numbers(at, end, out->n_reads * (uint64_t)ROAST_READ_NUMBERS,
-                                ROAST_KNOWN_MAX);
-        out->packed.reads_end = at;
-    }
-    if (at == NULL ||
-        ((flags & ROAST_ROW_ERROR) && (!roast_get_text(&at, end, &out->error_type) ||
-                                       !roast_get_text(&at, end, &out->error_message))))
-        return false;
-    uint64_t n_customs = 0;
-    if ((flags & ROAST_ROW_CUSTOMS) &&
-        (!roast_get_varint(&at, end, &n_customs) || n_customs > ROAST_MAX_CUSTOMS))
-        return false;
-    out->n_customs = (uint32_t)n_customs;
-    out->packed.customs_at = at;
-    out->packed.end = end;
-    return true;
-}
-
-/* Moves *at to where the bits begin, and tells where the tail behind them does. */
-static bool find_bits(const uint8_t **at, const uint8_t *end, bool has_tail, const uint8_t **tail) {
-    uint64_t len;
-    *tail = end;
-    if (!has_tail)
-        return true;
-    if (!roast_get_varint(at, end, &len) || len > (size_t)(end - *at))
-        return false;
-    *tail = *at + len;
-    return true;
-}
-
-static void get_numbers(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
-                        const roast_context *context, roast_chunk *out) {
-    roast_bit_reader bits = {.from = at, .end = end};
-    roast_fields_get(&bits, context, out);
-    if (context->layout == 0)
-        return;
-    out->n_sections = roast_entry_layout(log, context->layout).sections;
-    out->packed.sections_at = at;
-    out->packed.sections_end = end;
-    out->packed.sections_bit = bits.at;
-}
-
-bool roast_row_parse(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
-                     roast_chunk *out) {
+bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out) {
     uint32_t refs[ROAST_ROW_REFS];
-    const uint8_t *row_end = end;
-    if (!get_refs(log, &at, end, refs))
-        return false;
-    roast_context context = roast_entry_context(log, refs[ROAST_REF_CONTEXT]);
     *out = (roast_chunk){0};
-    read_context(log, &context, out);
-    out->packed.context = refs[ROAST_REF_CONTEXT];
-    out->packed.file = refs[ROAST_REF_FILE];
-    out->packed.origin = refs[ROAST_REF_ORIGIN];
-    if (refs[ROAST_REF_FILE] != 0)
-        roast_entry_file_labels(log, refs[ROAST_REF_FILE], &out->file, &out->uuid, &out->treename);
-    roast_origin origin = {0};
-    if (refs[ROAST_REF_ORIGIN] != 0)
-        origin = roast_entry_get_origin(log, refs[ROAST_REF_ORIGIN]);
+    roast_row_refs(log, &row, refs);
+    if (row.bad)
+        return false;
+    read_refs(log, refs, out);
+    roast_origin origin = roast_entry_origin(log, refs[ROAST_REF_origin]);
     out->token = origin.token;
     out->run = origin.run;
     out->pid = origin.pid;
     out->host = origin.host;
     out->worker = origin.worker;
-    if (!cut_hash(at, &end, context.flags))
-        return false;
-    if (context.flags & ROAST_ROW_TASK_HASH)
-        out->task_hash = (roast_str){(const char *)end, ROAST_TASK_HASH_BYTES};
-    const uint8_t *tail;
-    if (!roast_get_varint(&at, end, &out->seq) ||
-        !find_bits(&at, end, roast_row_has_tail(&context), &tail))
-        return false;
-    /* To the end of the row: reading eight bytes at a time is safe there. */
-    get_numbers(log, at, row_end, &context, out);
+    out->seq = roast_bytes_number(&row, UINT64_MAX);
+    uint64_t mask = roast_bytes_number(&row, ROAST_CHUNK_ALL_FIELDS << ROAST_ROW_FLAG_BITS |
+                                                 ((1u << ROAST_ROW_FLAG_BITS) - 1));
+    out->have = mask >> ROAST_ROW_FLAG_BITS;
+    for (uint64_t left = out->have; left != 0; left &= left - 1)
+        *field_at(out, __builtin_ctzll(left)) = roast_bytes_signed(&row);
     if (out->have & ROAST_CHUNK_HAS(start_us))
         out->start_us = roast_wrap_add(out->start_us, origin.behind_us);
-    return get_tails(tail, end, context.flags, out);
+    if (mask & ROAST_ROW_TASK_HASH) {
+        const uint8_t *hash = roast_bytes_take(&row, ROAST_TASK_HASH_BYTES);
+        out->task_hash = (roast_str){(const char *)hash, ROAST_TASK_HASH_BYTES};
+    }
+    if (mask & ROAST_ROW_ERROR) {
+        out->error_type = roast_bytes_text(&row, ROAST_MAX_TEXT);
+        out->error_message = roast_bytes_text(&row, ROAST_MAX_TEXT);
+    }
+    if (mask & ROAST_ROW_CUSTOMS)
+        read_customs(log, &row, out);
+    out->packed.tails = row;
+    return !row.bad;
 }
 
-/* ---- checking ---- */
-
-static void learn_shape(const roast_chunklog *log, uint32_t ref, roast_row_check *check) {
-    roast_context context = roast_entry_shape(log, ref);
-    check->context = ref;
-    check->has_tail = roast_row_has_tail(&context);
-    check->flags = context.flags;
-    check->least_bytes = 0;
-    if (context.layout != 0)
-        check->least_bytes =
-            roast_entry_layout(log, context.layout).sections * (size_t)ROAST_SECTION_LEAST;
-    check->read_numbers = 0;
-    if (context.reads != 0)
-        check->read_numbers =
-            roast_entry_set_size(log, context.reads) * (uint64_t)ROAST_READ_NUMBERS;
-}
-
-/* What no other part of the log tells the length of. */
-static bool extras_valid(const uint8_t **at, const uint8_t *end, uint64_t flags) {
-    roast_str text;
-    if ((flags & ROAST_ROW_ERROR) &&
-        (!roast_get_text(at, end, &text) || !roast_get_text(at, end, &text)))
-        return false;
-    if ((flags & ROAST_ROW_CUSTOMS) == 0)
-        return true;
-    roast_tail_cursor tail = {.values_end = end};
-    roast_custom custom;
-    uint64_t n;
-    if (!roast_get_varint(at, end, &n) || n > ROAST_MAX_CUSTOMS)
-        return false;
-    tail.values = *at;
-    tail.count = (uint32_t)n;
-    while (roast_chunk_next_custom(&tail, &custom))
-        continue;
-    *at = tail.values;
-    return tail.index == tail.count;
-}
-
-bool roast_row_valid(const roast_chunklog *log, const uint8_t *at, const uint8_t *end,
-                     roast_row_check *check) {
+bool roast_row_valid(const roast_chunklog *log, roast_bytes row) {
+    static const roast_entry_kind kinds[ROAST_ROW_REFS] = {
+#define X(name, kind) ROAST_ENTRY_##kind,
+        ROAST_ROW_REF_LIST(X)
+#undef X
+    };
     uint32_t refs[ROAST_ROW_REFS];
-    if (!get_refs(log, &at, end, refs))
+    roast_bytes front = row;
+    roast_row_refs(log, &front, refs);
+    for (int i = 0; i < ROAST_ROW_REFS; i++)
+        if (refs[i] != 0 && roast_entry_kind_of(log, refs[i]) != kinds[i])
+            return false;
+    roast_chunk chunk;
+    roast_tail_cursor cursor;
+    roast_read read;
+    if (!roast_row_read(log, row, &chunk))
         return false;
-    if (check->context != refs[ROAST_REF_CONTEXT])
-        learn_shape(log, refs[ROAST_REF_CONTEXT], check);
-    uint64_t seq;
-    const uint8_t *tail;
-    if (!cut_hash(at, &end, check->flags) || !roast_get_varint(&at, end, &seq) ||
-        !find_bits(&at, end, check->has_tail, &tail) || (size_t)(tail - at) < check->least_bytes)
-        return false;
-    if (!check->has_tail) /* any bits are numbers */
-        return true;
-    if (check->read_numbers > 0)
-        tail = roast_skip_numbers(tail, end, check->read_numbers, ROAST_KNOWN_MAX);
-    return tail != NULL && extras_valid(&tail, end, check->flags) && tail == end;
+    roast_chunk_reads(log, &chunk, &cursor); /* goes over the sections */
+    while (roast_chunk_next_read(&cursor, &read))
+        continue;
+    return !cursor.values.bad && cursor.values.at == row.end;
 }

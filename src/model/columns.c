@@ -38,15 +38,9 @@ static roast_status make_table(const roast_run *run, roast_table table, roast_co
 
 roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
                                roast_error *err) {
-    roast_columns *columns = NULL;
-    roast_status status = make_table(run, table, &columns);
+    roast_status status = make_table(run, table, out);
     if (status == ROAST_OK)
-        status = roast_columns_finish(columns);
-    if (status == ROAST_OK) {
-        *out = columns;
         return ROAST_OK;
-    }
-    roast_columns_free(columns);
     if (status == ROAST_EINVAL)
         return roast_error_set(err, status, "columns", -1, "there is no table %d", (int)table);
     return roast_error_set(err, status, "columns", -1,
@@ -65,13 +59,12 @@ static void reset_store(roast_column_store *store) {
     roast_free(store->validity);
     roast_free(store->reals);
     roast_intern_reset(&store->texts);
-    roast_free(store->recent);
     roast_free(store->offsets);
     roast_buffer_reset(&store->bytes);
 }
 
 void roast_columns_free(roast_columns *columns) {
-    /* What another owner wrote must be seen before the memory goes. */
+    /* Writes of other owners must be visible before the memory is freed. */
     if (columns == NULL || atomic_fetch_sub_explicit(&columns->owners, 1, memory_order_acq_rel) > 1)
         return;
     for (uint32_t i = 0; columns->stores != NULL && i < columns->count; i++)
@@ -162,7 +155,7 @@ static roast_status finish_column(roast_columns *columns, uint32_t index) {
                                          : ROAST_OK;
 }
 
-roast_status roast_columns_finish(roast_columns *columns) {
+static roast_status finish(roast_columns *columns) {
     /* A table without rows has memory to point to, too. */
     if (columns->capacity == 0)
         ROAST_TRY(roast_columns_room(columns, 1));
@@ -178,6 +171,16 @@ roast_status roast_columns_finish(roast_columns *columns) {
     }
     columns->capacity = columns->rows;
     return ROAST_OK;
+}
+
+roast_status roast_columns_end(roast_columns *columns, roast_status status, roast_columns **out) {
+    if (status == ROAST_OK)
+        status = finish(columns);
+    if (status == ROAST_OK)
+        *out = columns;
+    else
+        roast_columns_free(columns);
+    return status;
 }
 
 /* ---- looking ---- */
@@ -203,6 +206,10 @@ const roast_column *roast_columns_find(const roast_columns *columns, roast_str n
         if (roast_str_equal(roast_str_of(columns->items[i].name), name))
             return &columns->items[i];
     return NULL;
+}
+
+bool roast_column_has(const roast_column *column, uint64_t row) {
+    return column->validity == NULL || (column->validity[row / 8] >> row % 8 & 1) != 0;
 }
 
 roast_str roast_column_text(const roast_column *column, int64_t code) {

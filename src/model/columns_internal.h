@@ -1,7 +1,7 @@
-/* How columns grow; shared by the files of this module.
+/* Growing columns; shared by the files of this module.
  *
- * begin, define each column, then make room and put a value of every column into each row, then
- * finish. After a failure only roast_columns_free is allowed. */
+ * begin, define each column, then reserve rows and put a value of every column into each row, then finish. After a
+ * failure only roast_columns_free is allowed. */
 #ifndef ROAST_MODEL_COLUMNS_INTERNAL_H
 #define ROAST_MODEL_COLUMNS_INTERNAL_H
 
@@ -11,22 +11,15 @@
 #include "base/intern.h"
 #include "roast/columns.h"
 
-/* A text that came lately, to be known again by its place: no hash, no look at its bytes. */
-typedef struct roast_recent_text {
-    roast_str text;
-    int32_t code;
-} roast_recent_text;
-
-/* What is behind a column: the memory that it owns. */
+/* The memory that a column owns. */
 typedef struct roast_column_store {
     void *values;
     uint8_t *validity;
-    double *reals;             /* see roast_columns_reals; or NULL */
-    roast_intern texts;        /* while it grows: as they came, each under its number */
-    roast_recent_text *recent; /* likewise: by a hash of the place; or NULL */
-    int32_t *offsets;          /* once it is finished */
-    roast_buffer bytes;        /* likewise */
-    uint32_t same_as;          /* the column whose memory this one shows; or its own number */
+    double *reals;      /* see roast_columns_reals; or NULL */
+    roast_intern texts; /* while it grows: as they came, each under its number */
+    int32_t *offsets;   /* once it is finished */
+    roast_buffer bytes; /* likewise */
+    uint32_t same_as;   /* the column whose memory this one shows; or its own number */
 } roast_column_store;
 
 struct roast_columns {
@@ -46,24 +39,21 @@ void roast_columns_define(roast_columns *columns, uint32_t index, const char *na
 void roast_columns_alias(roast_columns *columns, uint32_t index, uint32_t earlier);
 /* Room for so many more rows, in all columns. */
 roast_status roast_columns_room(roast_columns *columns, uint64_t rows);
-roast_status roast_columns_finish(roast_columns *columns);
+/* The last step of a builder, which was successful or not: hands the columns over, or frees them. */
+roast_status roast_columns_end(roast_columns *columns, roast_status status, roast_columns **out);
 
 /* ---- one table each; NULL columns on failure ---- */
 roast_status roast_columns_of_chunks(const roast_chunklog *log, roast_columns **out);
-roast_status roast_columns_of_sections(const roast_chunklog *log, const roast_chunklog *beside,
+roast_status roast_columns_of_sections(const roast_chunklog *log, const roast_chunklog *outside,
                                        roast_columns **out);
 roast_status roast_columns_of_reads(const roast_chunklog *log, roast_columns **out);
 roast_status roast_columns_of_samples(const roast_series *series, roast_columns **out);
 
 /* ---- texts (columns_texts.c) ---- */
-/* The number of a text. `lasting`: it stays where it is until the columns are finished, so that
- * another one at its place is the same. */
-roast_status roast_column_code(roast_column_store *store, roast_str text, bool lasting,
-                               int32_t *code);
 /* From the texts as they came to the list of a column. */
 roast_status roast_column_finish_texts(roast_column_store *store, roast_texts *out);
 
-/* ---- putting a value into a row that there is room for ---- */
+/* ---- putting a value into a reserved row ---- */
 static inline void roast_put_there(roast_columns *columns, uint32_t index, uint64_t row,
                                    bool there) {
     uint8_t *validity = columns->stores[index].validity;
@@ -85,12 +75,12 @@ static inline void roast_put_real(roast_columns *columns, uint32_t index, uint64
 
 /* The absent string is an absent value. */
 static inline roast_status roast_put_text(roast_columns *columns, uint32_t index, uint64_t row,
-                                          roast_str text, bool lasting) {
+                                          roast_str text) {
     roast_column_store *store = &columns->stores[index];
-    int32_t code = -1;
+    uint32_t id = UINT32_MAX; /* as an int32_t: -1 */
     if (text.data != NULL)
-        ROAST_TRY(roast_column_code(store, text, lasting, &code));
-    ((int32_t *)store->values)[row] = code;
+        ROAST_TRY(roast_intern_add(&store->texts, text, &id));
+    ((int32_t *)store->values)[row] = (int32_t)id;
     roast_put_there(columns, index, row, text.data != NULL);
     return ROAST_OK;
 }

@@ -26,8 +26,8 @@ static roast_status put_section(roast_columns *columns, uint64_t row,
     const char *kind = roast_section_kind_name(section->kind);
     bool time = section->kind == ROAST_SECTION_TIME, memory = section->kind == ROAST_SECTION_MEMORY;
     double value_gb = (double)section->value / 1e9, before_gb = (double)section->before / 1e9;
-    ROAST_TRY(roast_put_text(columns, SECTION_name, row, section->name, true));
-    ROAST_TRY(roast_put_text(columns, SECTION_kind, row, roast_str_of(kind), true));
+    ROAST_TRY(roast_put_text(columns, SECTION_name, row, section->name));
+    ROAST_TRY(roast_put_text(columns, SECTION_kind, row, roast_str_of(kind)));
     roast_put_real(columns, SECTION_time_delta, row, time, (double)section->value / 1e9);
     roast_put_int(columns, SECTION_count, row, section->count <= INT64_MAX,
                   (int64_t)section->count);
@@ -39,9 +39,9 @@ static roast_status put_section(roast_columns *columns, uint64_t row,
     return ROAST_OK;
 }
 
-/* `beside`: the record is no chunk of the run, so its number and the start mean nothing. */
+/* `outside`: the record is no chunk of the run: its number and the start mean nothing. */
 static roast_status put_sections(section_builder *b, const roast_chunklog *log,
-                                 const roast_chunk *chunk, uint64_t number, bool beside) {
+                                 const roast_chunk *chunk, uint64_t number, bool outside) {
     roast_columns *columns = b->columns;
     roast_tail_cursor cursor;
     roast_section section;
@@ -55,8 +55,8 @@ static roast_status put_sections(section_builder *b, const roast_chunklog *log,
         uint64_t row = columns->rows;
         bool inside = section.parent >= 0;
         b->depth[i] = inside ? b->depth[section.parent] + 1 : 0;
-        roast_put_int(columns, SECTION_chunk, row, !beside, (int64_t)number);
-        roast_put_real(columns, SECTION_start, row, !beside, (double)section.start_ns / 1e9);
+        roast_put_int(columns, SECTION_chunk, row, !outside, (int64_t)number);
+        roast_put_real(columns, SECTION_start, row, !outside, (double)section.start_ns / 1e9);
         roast_put_int(columns, SECTION_depth, row, true, b->depth[i]);
         roast_put_int(columns, SECTION_parent, row, inside, (int64_t)first + section.parent);
         ROAST_TRY(put_section(columns, row, &section));
@@ -65,17 +65,17 @@ static roast_status put_sections(section_builder *b, const roast_chunklog *log,
     return ROAST_OK;
 }
 
-static roast_status put_log_sections(section_builder *b, const roast_chunklog *log, bool beside) {
+static roast_status put_log_sections(section_builder *b, const roast_chunklog *log, bool outside) {
     roast_chunk_cursor cursor;
     roast_chunk chunk;
     roast_chunk_cursor_init(&cursor, log);
     for (uint64_t number = 0; roast_chunk_cursor_next(&cursor, &chunk); number++)
         if (chunk.n_sections > 0)
-            ROAST_TRY(put_sections(b, log, &chunk, number, beside));
+            ROAST_TRY(put_sections(b, log, &chunk, number, outside));
     return ROAST_OK;
 }
 
-roast_status roast_columns_of_sections(const roast_chunklog *log, const roast_chunklog *beside,
+roast_status roast_columns_of_sections(const roast_chunklog *log, const roast_chunklog *outside,
                                        roast_columns **out) {
     section_builder b = {0};
     ROAST_TRY(roast_columns_begin(ROAST_TABLE_sections, SECTION_COLUMNS, &b.columns));
@@ -83,14 +83,10 @@ roast_status roast_columns_of_sections(const roast_chunklog *log, const roast_ch
     ROAST_SECTION_COLUMNS(X)
 #undef X
     roast_status status = put_log_sections(&b, log, false);
-    if (status == ROAST_OK && beside != NULL)
-        status = put_log_sections(&b, beside, true);
+    if (status == ROAST_OK && outside != NULL)
+        status = put_log_sections(&b, outside, true);
     roast_free(b.depth);
-    if (status == ROAST_OK)
-        *out = b.columns;
-    else
-        roast_columns_free(b.columns);
-    return status;
+    return roast_columns_end(b.columns, status, out);
 }
 
 /* ---- reads ---- */
@@ -111,7 +107,7 @@ static roast_status put_reads(roast_columns *columns, const roast_chunklog *log,
     while (roast_chunk_next_read(&cursor, &read)) {
         uint64_t row = columns->rows;
         roast_put_int(columns, READ_chunk, row, true, (int64_t)number);
-        ROAST_TRY(roast_put_text(columns, READ_branch, row, read.branch, true));
+        ROAST_TRY(roast_put_text(columns, READ_branch, row, read.branch));
         roast_put_real(columns, READ_seconds, row, read.time_ns >= 0, (double)read.time_ns / 1e9);
         roast_put_int(columns, READ_bytes, row, read.bytes >= 0, read.bytes);
         roast_put_int(columns, READ_uncompressed_bytes, row, read.uncompressed_bytes >= 0,
@@ -138,12 +134,7 @@ roast_status roast_columns_of_reads(const roast_chunklog *log, roast_columns **o
 #define X(name, cell) DEFINE(columns, READ, name, cell);
     ROAST_READ_COLUMNS(X)
 #undef X
-    roast_status status = put_log_reads(columns, log);
-    if (status == ROAST_OK)
-        *out = columns;
-    else
-        roast_columns_free(columns);
-    return status;
+    return roast_columns_end(columns, put_log_reads(columns, log), out);
 }
 
 /* ---- samples ---- */
@@ -163,7 +154,7 @@ static bool is_whole(roast_series_column column) {
 static roast_status put_sample(roast_columns *columns, roast_str worker,
                                const roast_sample *sample) {
     uint64_t row = columns->rows;
-    ROAST_TRY(roast_put_text(columns, SAMPLE_worker, row, worker, true));
+    ROAST_TRY(roast_put_text(columns, SAMPLE_worker, row, worker));
     roast_put_int(columns, SAMPLE_timestamp, row, true, sample->when.ns);
     for (int i = 0; i < ROAST_COLUMNS; i++) {
         uint32_t index = (uint32_t)(SAMPLE_SERIES + i);
@@ -204,10 +195,5 @@ roast_status roast_columns_of_samples(const roast_series *series, roast_columns 
         roast_columns_define(columns, (uint32_t)(SAMPLE_SERIES + i),
                              roast_series_column_at(i)->name,
                              is_whole(i) ? ROAST_CELL_INT : ROAST_CELL_REAL);
-    roast_status status = put_series(columns, series);
-    if (status == ROAST_OK)
-        *out = columns;
-    else
-        roast_columns_free(columns);
-    return status;
+    return roast_columns_end(columns, put_series(columns, series), out);
 }

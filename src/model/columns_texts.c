@@ -3,41 +3,6 @@
 
 #include "base/utf8.h"
 
-/* ---- numbers ---- */
-
-enum { RECENT_BITS = 8 }; /* 6 kB a column; runs have some hundred files and workers at a time */
-
-static size_t recent_slot(const char *place) {
-    return (size_t)((uint64_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15) >>
-                    (64 - RECENT_BITS));
-}
-
-static roast_status new_code(roast_column_store *store, roast_str text, int32_t *code) {
-    uint32_t id;
-    ROAST_TRY(roast_intern_add(&store->texts, text, &id));
-    _Static_assert(ROAST_INTERN_MAX <= INT32_MAX, "the number of a text fits");
-    *code = (int32_t)id;
-    return ROAST_OK;
-}
-
-roast_status roast_column_code(roast_column_store *store, roast_str text, bool lasting,
-                               int32_t *code) {
-    if (!lasting)
-        return new_code(store, text, code);
-    if (store->recent == NULL) {
-        store->recent = roast_alloc_zero(sizeof *store->recent << RECENT_BITS);
-        if (store->recent == NULL)
-            return ROAST_ENOMEM;
-    }
-    roast_recent_text *recent = &store->recent[recent_slot(text.data)];
-    if (recent->text.data != text.data || recent->text.len != text.len) {
-        ROAST_TRY(new_code(store, text, &recent->code));
-        recent->text = text;
-    }
-    *code = recent->code;
-    return ROAST_OK;
-}
-
 /* ---- UTF-8 ---- */
 
 /* How many bytes at the beginning are ASCII, counted in eights. */
@@ -51,7 +16,7 @@ static size_t ascii_run(const uint8_t *at, size_t left) {
     return done;
 }
 
-/* The length of a text with U+FFFD for what is broken; writes it unless out is NULL. */
+/* The length of a text with U+FFFD for invalid bytes; writes it unless out is NULL. */
 static size_t clean(roast_str text, char *out, bool *broken) {
     static const char replacement[] = ROAST_UTF8_REPLACEMENT;
     const uint8_t *at = (const uint8_t *)text.data;
@@ -105,7 +70,7 @@ roast_status roast_column_finish_texts(roast_column_store *store, roast_texts *o
     if (broken) {
         ROAST_TRY(rewrite(texts, store->offsets, &store->bytes));
     } else {
-        /* They already lie one behind the other. */
+        /* They are already contiguous. */
         store->bytes = texts->bytes;
         texts->bytes = (roast_buffer){0};
         roast_buffer_shrink(&store->bytes);
@@ -116,7 +81,5 @@ roast_status roast_column_finish_texts(roast_column_store *store, roast_texts *o
         .count = texts->count,
     };
     roast_intern_reset(texts);
-    roast_free(store->recent);
-    store->recent = NULL;
     return ROAST_OK;
 }

@@ -17,15 +17,6 @@ roast_status roast_file_sizes_add(roast_file_sizes *sizes, const roast_file *fil
     return ROAST_OK;
 }
 
-roast_status roast_file_sizes_read(roast_file_sizes *sizes, const roast_chunklog *log) {
-    roast_file_cursor cursor;
-    roast_file file;
-    roast_file_cursor_init(&cursor, log);
-    while (roast_file_cursor_next(&cursor, &file))
-        ROAST_TRY(roast_file_sizes_add(sizes, &file));
-    return ROAST_OK;
-}
-
 void roast_file_sizes_reset(roast_file_sizes *sizes) {
     roast_intern_reset(&sizes->names);
     roast_free(sizes->sizes);
@@ -99,33 +90,14 @@ static bool made_pid(const roast_key_source *from, int64_t *out) {
     return *out != 0;
 }
 
-static roast_status made_task_key(const roast_key_source *from, roast_buffer *text,
-                                  roast_str *out) {
-    const roast_chunk *chunk = from->chunk;
-    if (chunk->task_key.data == NULL)
-        return ROAST_OK;
-    size_t len = roast_chunk_task_key(chunk, NULL, 0);
-    text->len = 0;
-    ROAST_TRY(roast_buffer_reserve(text, len + 1));
-    roast_chunk_task_key(chunk, (char *)text->data, len + 1);
-    *out = (roast_str){(const char *)text->data, len};
-    return ROAST_OK;
+static bool made_task_key(const roast_key_source *from, char *out, size_t size, size_t *len) {
+    *len = roast_chunk_task_key(from->chunk, out, size);
+    return from->chunk->task_key.data != NULL;
 }
 
-/* "ValueError: message", or the type alone. */
-static roast_status made_error(const roast_key_source *from, roast_buffer *text, roast_str *out) {
-    const roast_chunk *chunk = from->chunk;
-    if (chunk->error_type.data == NULL)
-        return ROAST_OK;
-    text->len = 0;
-    ROAST_TRY(roast_buffer_reserve(text, 1)); /* an empty text needs a place, too */
-    ROAST_TRY(roast_buffer_append(text, chunk->error_type.data, chunk->error_type.len));
-    if (chunk->error_message.len > 0) {
-        ROAST_TRY(roast_buffer_append(text, ": ", 2));
-        ROAST_TRY(roast_buffer_append(text, chunk->error_message.data, chunk->error_message.len));
-    }
-    *out = (roast_str){(const char *)text->data, text->len};
-    return ROAST_OK;
+static bool made_error(const roast_key_source *from, char *out, size_t size, size_t *len) {
+    *len = roast_chunk_error(from->chunk, out, size);
+    return from->chunk->error_type.data != NULL;
 }
 
 /* ---- the keys ---- */
@@ -142,12 +114,49 @@ static roast_status made_error(const roast_key_source *from, roast_buffer *text,
 const roast_key roast_keys[ROAST_KEYS] = {
     ROAST_CHUNK_KEYS(REAL, INT, TEXT, REAL_OF, INT_OF, TEXT_OF, NO_KEY)};
 
-roast_status roast_key_get_text(const roast_key *key, const roast_key_source *from,
-                                roast_buffer *text, roast_str *out) {
-    *out = (roast_str){NULL, 0};
-    if (key->text != NULL)
-        return key->text(from, text, out);
-    memcpy(out, (const char *)from->chunk + key->offset, sizeof *out);
+bool roast_key_is_alias(const roast_key *key) {
+    const roast_key *first = roast_keys;
+    while (key->offset != 0 && first->offset != key->offset)
+        first++;
+    return key->offset != 0 && first != key;
+}
+
+static bool get_field(const roast_key *key, const roast_chunk *chunk, int64_t *out) {
+    memcpy(out, (const char *)chunk + key->offset, sizeof *out);
+    return (chunk->have & key->bit) != 0;
+}
+
+bool roast_key_get_int(const roast_key *key, const roast_key_source *from, int64_t *out) {
+    return key->integer != NULL ? key->integer(from, out) : get_field(key, from->chunk, out);
+}
+
+bool roast_key_get_real(const roast_key *key, const roast_key_source *from, double *out) {
+    int64_t field;
+    if (key->real != NULL)
+        return key->real(from, out);
+    bool there = get_field(key, from->chunk, &field);
+    *out = (double)field / key->per;
+    return there;
+}
+
+roast_str roast_key_get_text(const roast_key *key, const roast_key_source *from, char *room,
+                             size_t size) {
+    roast_str text = {NULL, 0};
+    if (key->text == NULL)
+        memcpy(&text, (const char *)from->chunk + key->offset, sizeof text);
+    else if (key->text(from, room, size, &text.len))
+        text.data = room;
+    return text;
+}
+
+roast_status roast_key_hold_text(const roast_key *key, const roast_key_source *from,
+                                 roast_buffer *text, roast_str *out) {
+    ROAST_TRY(roast_buffer_reserve(text, 1));
+    *out = roast_key_get_text(key, from, (char *)text->data, text->capacity);
+    if (key->text == NULL || out->len < text->capacity)
+        return ROAST_OK;
+    ROAST_TRY(roast_buffer_reserve(text, out->len + 1));
+    *out = roast_key_get_text(key, from, (char *)text->data, text->capacity);
     return ROAST_OK;
 }
 

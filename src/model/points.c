@@ -149,18 +149,18 @@ static roast_status build_rows(const roast_points *points, size_t *at, roast_ser
     return ROAST_OK;
 }
 
-/* Ticks at all moments of counts and of values; *beside: a moment of the values was not counted. */
-static roast_status build_series(const roast_points *points, roast_series *series, bool *beside,
+/* Ticks at all moments of counts and of values; *uncounted: a moment of the values has no count. */
+static roast_status build_series(const roast_points *points, roast_series *series, bool *uncounted,
                                  roast_error *err) {
     const size_t n_values = points->n_values, n_counts = points->n_counts;
     uint32_t known = n_counts > 0 ? points->counts[0].workers : 0;
     size_t value = 0, count = 0;
-    *beside = false;
+    *uncounted = false;
     while (value < n_values || count < n_counts) {
         bool counted = count < n_counts && (value == n_values || points->counts[count].when <=
                                                                      points->values[value].when);
         int64_t when = counted ? points->counts[count].when : points->values[value].when;
-        *beside = *beside || !counted;
+        *uncounted = *uncounted || !counted;
         for (; count < n_counts && points->counts[count].when == when; count++)
             known = points->counts[count].workers;
         uint32_t workers = n_counts > 0 ? known : workers_at(points, value);
@@ -173,10 +173,10 @@ static roast_status build_series(const roast_points *points, roast_series *serie
 
 static roast_status build_counts(const roast_points *points, roast_series **out, roast_error *err) {
     roast_points counted = {.counts = points->counts, .n_counts = points->n_counts};
-    bool beside;
+    bool uncounted;
     roast_series *series;
     ROAST_TRY(roast_series_new(&series, err));
-    roast_status status = build_series(&counted, series, &beside, err);
+    roast_status status = build_series(&counted, series, &uncounted, err);
     if (status == ROAST_OK)
         *out = series;
     else
@@ -186,15 +186,15 @@ static roast_status build_counts(const roast_points *points, roast_series **out,
 
 roast_status roast_points_build(roast_points *points, roast_series **series, roast_series **counts,
                                 roast_error *err) {
-    bool beside;
+    bool uncounted;
     roast_series *counted = NULL;
     ROAST_TRY(check_open(points, err));
     if (points->n_values > 0)
         qsort(points->values, points->n_values, sizeof *points->values, compare_values);
     if (points->n_counts > 0)
         qsort(points->counts, points->n_counts, sizeof *points->counts, compare_counts);
-    ROAST_TRY(build_series(points, points->series, &beside, err));
-    if (beside)
+    ROAST_TRY(build_series(points, points->series, &uncounted, err));
+    if (uncounted)
         ROAST_TRY(build_counts(points, &counted, err));
     *series = points->series;
     *counts = counted;

@@ -6,26 +6,31 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/utf8.h"
 #include "base/varint.h"
 
 typedef struct meta_entry {
     roast_str key, value;
 } meta_entry;
 
+/* The large parts: name, type, whether every run has one. */
+#define PARTS(X)                                                                                   \
+    X(chunks, roast_chunklog, true)                                                                \
+    X(series, roast_series, true)                                                                  \
+    X(counts, roast_series, false)                                                                 \
+    X(attempts, roast_attempts, false)                                                             \
+    X(sections, roast_chunklog, false)
+
 struct roast_run {
     roast_run_clock clock;
     roast_report report;
     roast_str processor;
-    roast_chunklog *chunks;
-    roast_series *series;
-    const roast_chunklog *lent_chunks; /* the caller's; seen instead of the run's own, or NULL */
-    const roast_series *lent_series;
-    roast_series *counts; /* NULL unless there are any */
-    const roast_series *lent_counts;
-    roast_attempts *attempts; /* NULL unless somebody watched */
-    const roast_attempts *lent_attempts;
-    roast_chunklog *sections; /* the same */
-    const roast_chunklog *lent_sections;
+    /* Each part: the run's own, or NULL; and the caller's, which is seen instead of it, or NULL. */
+#define X(name, type, needed)                                                                      \
+    type *name;                                                                                    \
+    const type *lent_##name;
+    PARTS(X)
+#undef X
     uint64_t replayed;
 
     roast_arena texts; /* every string that goes out: none moves while the run lives */
@@ -68,11 +73,9 @@ roast_status roast_run_new(roast_run **out, roast_error *err) {
 void roast_run_free(roast_run *run) {
     if (run == NULL)
         return;
-    roast_chunklog_free(run->chunks);
-    roast_series_free(run->series);
-    roast_series_free(run->counts);
-    roast_attempts_free(run->attempts);
-    roast_chunklog_free(run->sections);
+#define X(name, type, needed) type##_free(run->name);
+    PARTS(X)
+#undef X
     roast_arena_reset(&run->texts);
     roast_free(run->columns);
     roast_free(run->notes);
@@ -104,11 +107,9 @@ roast_status roast_run_new_view(const roast_run *from, roast_run **out, roast_er
     run->clock = from->clock;
     run->report = from->report;
     run->replayed = from->replayed;
-    run->lent_chunks = roast_run_chunks_view(from);
-    run->lent_series = roast_run_series_view(from);
-    run->lent_counts = roast_run_counts_view(from);
-    run->lent_attempts = roast_run_attempts_view(from);
-    run->lent_sections = roast_run_sections_view(from);
+#define X(name, type, needed) run->lent_##name = roast_run_##name##_view(from);
+    PARTS(X)
+#undef X
     roast_status status = copy_lists(from, run, err);
     if (status != ROAST_OK) {
         roast_run_free(run);
@@ -213,11 +214,9 @@ void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roa
 }
 
 roast_str roast_run_meta(const roast_run *run, roast_str key) {
-    /* One by one: a search by hash may have to build its table, and readers share a const run. */
-    for (uint32_t i = 0; i < run->meta_keys.count; i++)
-        if (roast_str_equal(run->meta[i].key, key))
-            return run->meta[i].value;
-    return (roast_str){NULL, 0};
+    uint32_t index;
+    return roast_intern_find(&run->meta_keys, key, &index) ? run->meta[index].value
+                                                           : (roast_str){NULL, 0};
 }
 
 /* ---- notes ---- */
@@ -244,10 +243,7 @@ roast_str roast_run_note(const roast_run *run, uint32_t index) {
 
 /* How much of a text a note shows, in bytes: no part of a character. */
 static int shown(roast_str text) {
-    size_t len = text.len < 200 ? text.len : 200;
-    while (len < text.len && len > 0 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
-        len--;
-    return (int)len;
+    return (int)roast_utf8_cut(text, 200).len;
 }
 
 static roast_status note_left_out(roast_run *run, const roast_custom *custom, uint32_t first,
@@ -308,6 +304,30 @@ roast_str roast_run_processor(const roast_run *run) {
 }
 
 /* ---- parts ---- */
+#define X(name, type, needed)                                                                      \
+    const type *roast_run_##name##_view(const roast_run *run) {                                    \
+        return run->lent_##name != NULL ? run->lent_##name : run->name;                            \
+    }                                                                                              \
+    void roast_run_take_##name(roast_run *run, type *part) {                                       \
+        if (needed && part == NULL)                                                                \
+            return;                                                                                \
+        run->lent_##name = NULL;                                                                   \
+        if (part != run->name)                                                                     \
+            type##_free(run->name);                                                                \
+        run->name = part;                                                                          \
+    }
+PARTS(X)
+#undef X
+
+#define X(name, type)                                                                              \
+    void roast_run_lend_##name(roast_run *run, const type *part) {                                 \
+        run->lent_##name = part;                                                                   \
+    }
+X(chunks, roast_chunklog)
+X(series, roast_series)
+X(attempts, roast_attempts)
+#undef X
+
 roast_chunklog *roast_run_chunks(roast_run *run) {
     return run->chunks;
 }
@@ -316,111 +336,26 @@ roast_series *roast_run_series(roast_run *run) {
     return run->series;
 }
 
-const roast_chunklog *roast_run_chunks_view(const roast_run *run) {
-    return run->lent_chunks != NULL ? run->lent_chunks : run->chunks;
-}
-
-const roast_series *roast_run_series_view(const roast_run *run) {
-    return run->lent_series != NULL ? run->lent_series : run->series;
-}
-
-void roast_run_take_chunks(roast_run *run, roast_chunklog *log) {
-    if (log == NULL)
-        return;
-    run->lent_chunks = NULL;
-    if (log == run->chunks)
-        return;
-    roast_chunklog_free(run->chunks);
-    run->chunks = log;
-}
-
-void roast_run_take_series(roast_run *run, roast_series *series) {
-    if (series == NULL)
-        return;
-    run->lent_series = NULL;
-    if (series == run->series)
-        return;
-    roast_series_free(run->series);
-    run->series = series;
-}
-
-void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log) {
-    run->lent_chunks = log;
-}
-
-void roast_run_lend_series(roast_run *run, const roast_series *series) {
-    run->lent_series = series;
-}
-
-roast_chunklog *roast_run_give_chunks(roast_run *run) {
-    roast_chunklog *log = run->chunks;
-    if (run->lent_chunks == NULL)
-        run->lent_chunks = log;
-    run->chunks = NULL;
-    return log;
-}
-
-roast_series *roast_run_give_series(roast_run *run) {
-    roast_series *series = run->series;
-    if (run->lent_series == NULL)
-        run->lent_series = series;
-    run->series = NULL;
-    return series;
-}
-
-const roast_series *roast_run_counts_view(const roast_run *run) {
-    return run->lent_counts != NULL ? run->lent_counts : run->counts;
-}
-
-void roast_run_take_counts(roast_run *run, roast_series *counts) {
-    run->lent_counts = NULL;
-    if (counts != run->counts)
-        roast_series_free(run->counts);
-    run->counts = counts;
-}
-
-void roast_run_lend_counts(roast_run *run, const roast_series *counts) {
-    run->lent_counts = counts;
-}
-
 roast_attempts *roast_run_attempts(roast_run *run) {
     return run->attempts;
 }
 
-const roast_attempts *roast_run_attempts_view(const roast_run *run) {
-    return run->lent_attempts != NULL ? run->lent_attempts : run->attempts;
-}
-
-void roast_run_take_attempts(roast_run *run, roast_attempts *attempts) {
-    run->lent_attempts = NULL;
-    if (attempts != run->attempts)
-        roast_attempts_free(run->attempts);
-    run->attempts = attempts;
-}
-
-void roast_run_lend_attempts(roast_run *run, const roast_attempts *attempts) {
-    run->lent_attempts = attempts;
-}
-
-const roast_chunklog *roast_run_sections_view(const roast_run *run) {
-    return run->lent_sections != NULL ? run->lent_sections : run->sections;
-}
-
-void roast_run_take_sections(roast_run *run, roast_chunklog *sections) {
-    run->lent_sections = NULL;
-    if (sections != run->sections)
-        roast_chunklog_free(run->sections);
-    run->sections = sections;
-}
-
-void roast_run_lend_sections(roast_run *run, const roast_chunklog *sections) {
-    run->lent_sections = sections;
-}
+#define X(name, type)                                                                              \
+    type *roast_run_give_##name(roast_run *run) {                                                  \
+        type *part = run->name;                                                                    \
+        if (run->lent_##name == NULL)                                                              \
+            run->lent_##name = part;                                                               \
+        run->name = NULL;                                                                          \
+        return part;                                                                               \
+    }
+X(chunks, roast_chunklog)
+X(series, roast_series)
+#undef X
 
 /* ---- spans ---- */
 enum { SPAN_NAMES = 4 };
 
-/* Each name behind its length + 1 (0: absent), so that no two sets of names read the same. */
+/* Each name after its length + 1 (0: absent), so that different sets of names have different bytes. */
 static roast_status join_names(roast_run *run, const roast_str names[SPAN_NAMES], roast_str *key) {
     run->span_key.len = 0;
     for (unsigned i = 0; i < SPAN_NAMES; i++) {

@@ -1,4 +1,4 @@
-/* What a run says of the machine that it was collected on. */
+/* The texts of a run about its machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

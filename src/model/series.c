@@ -1,15 +1,11 @@
+/* Workers, ticks, joins and leaves; the rows of a worker are in series_rows.c. */
 #include "model/series_internal.h"
-
-#include <math.h>
-#include <string.h>
 
 static const roast_series_column_info columns[ROAST_COLUMNS] = {
 #define X(name, key, json, steps, unit) {#name, key, json, steps, unit},
     ROAST_SERIES_COLUMNS(X)
 #undef X
 };
-
-#define CURSOR_AT_START UINT64_MAX /* no position: blocks are numbered in 32 bits */
 
 const roast_series_column_info *roast_series_column_at(roast_series_column column) {
     return (unsigned)column < ROAST_COLUMNS ? &columns[column] : NULL;
@@ -31,22 +27,25 @@ roast_status roast_series_new(roast_series **out, roast_error *err) {
 void roast_series_free(roast_series *series) {
     if (series == NULL)
         return;
+    for (uint32_t i = 0; i < series->names.count; i++)
+        roast_buffer_reset(&series->workers[i].rows);
     roast_intern_reset(&series->names);
     roast_intern_reset(&series->hosts);
     roast_free(series->workers);
     roast_free(series->ticks);
-    roast_free(series->events);
-    roast_block_pool_reset(&series->pool);
+    roast_free(series->changes);
     roast_free(series);
 }
 
 size_t roast_series_memory(const roast_series *series) {
+    size_t rows = 0;
+    for (uint32_t i = 0; i < series->names.count; i++)
+        rows += series->workers[i].rows.capacity;
     return sizeof *series + roast_intern_memory(&series->names) +
            roast_intern_memory(&series->hosts) +
            series->workers_capacity * sizeof *series->workers +
            series->ticks_capacity * sizeof *series->ticks +
-           series->events_capacity * sizeof *series->events +
-           roast_block_pool_memory(&series->pool);
+           series->changes_capacity * sizeof *series->changes + rows;
 }
 
 /* ---- workers ---- */
@@ -152,34 +151,52 @@ roast_status roast_series_append(roast_series *series, uint32_t worker,
     if (slot->last.tick == series->tick_count)
         return roast_error_set(err, ROAST_ESTATE, "worker series append", -1,
                                "worker %u has a row in this tick already", worker);
-    if (worker + 4 < series->names.count)
-        roast_stream_expect(&series->pool, &series->workers[worker + 4].rows);
-    roast_series_state next = slot->last;
-    uint8_t row[ROAST_SERIES_ROW_MAX];
-    size_t len = roast_series_row_write(&next, series->tick_count - 1, value, row);
-    roast_status status = roast_stream_append(&series->pool, &slot->rows, row, len);
+    roast_status status =
+        roast_series_row_write(&slot->last, series->tick_count - 1, value, &slot->rows);
     if (status != ROAST_OK)
         return no_memory(status, err);
-    slot->last = next;
     series->sample_count++;
     return ROAST_OK;
 }
 
-roast_status roast_series_event(roast_series *series, uint32_t worker, roast_worker_event_kind kind,
-                                roast_utc when, int32_t threads, roast_error *err) {
-    const char *where = "worker series event";
+static void set_present(roast_series *series, uint32_t worker, bool present) {
+    roast_worker_slot *slot = &series->workers[worker];
+    series->present_count += (uint32_t)present - (uint32_t)slot->present;
+    slot->present = present;
+}
+
+roast_status roast_series_sample(roast_series *series, uint32_t worker, roast_utc when,
+                                 const double value[ROAST_COLUMNS], roast_error *err) {
+    ROAST_TRY(check_worker(series, worker, err));
+    /* With this one, which counts only once its tick is there. */
+    uint32_t present = series->present_count + !series->workers[worker].present;
+    uint64_t count = series->tick_count;
+    if (count == 0 || series->ticks[count - 1].when != when.ns)
+        ROAST_TRY(roast_series_tick(series, when, present, err));
+    else if (series->ticks[count - 1].workers < present)
+        series->ticks[count - 1].workers = present;
+    set_present(series, worker, true);
+    return roast_series_append(series, worker, value, err);
+}
+
+roast_status roast_series_change(roast_series *series, uint32_t worker,
+                                 roast_worker_change_kind kind, roast_utc when, int32_t threads,
+                                 roast_error *err) {
+    const char *where = "worker series";
     ROAST_TRY(check_worker(series, worker, err));
     if (kind != ROAST_WORKER_JOINED && kind != ROAST_WORKER_LEFT)
-        return roast_error_set(err, ROAST_EINVAL, where, -1, "%d is no kind of event", (int)kind);
+        return roast_error_set(err, ROAST_EINVAL, where, -1, "%d is no kind of change", (int)kind);
     if (threads < 0)
         return roast_error_set(err, ROAST_EINVAL, where, -1, "a worker with %d threads", threads);
-    void *events = series->events;
-    roast_status status = roast_array_reserve(
-        &events, &series->events_capacity, sizeof *series->events, (size_t)series->event_count + 1);
+    void *changes = series->changes;
+    roast_status status =
+        roast_array_reserve(&changes, &series->changes_capacity, sizeof *series->changes,
+                            (size_t)series->change_count + 1);
     if (status != ROAST_OK)
         return no_memory(status, err);
-    series->events = events;
-    series->events[series->event_count++] = (roast_worker_event){worker, kind, when, threads};
+    series->changes = changes;
+    set_present(series, worker, kind == ROAST_WORKER_JOINED);
+    series->changes[series->change_count++] = (roast_worker_change){worker, kind, when, threads};
     return ROAST_OK;
 }
 
@@ -200,153 +217,64 @@ uint64_t roast_series_sample_count(const roast_series *series) {
     return series->sample_count;
 }
 
-uint64_t roast_series_event_count(const roast_series *series) {
-    return series->event_count;
+uint64_t roast_series_change_count(const roast_series *series) {
+    return series->change_count;
 }
 
-roast_worker_event roast_series_event_at(const roast_series *series, uint64_t index) {
-    if (index >= series->event_count)
-        return (roast_worker_event){.worker = UINT32_MAX};
-    return series->events[index];
+roast_worker_change roast_series_change_at(const roast_series *series, uint64_t index) {
+    if (index >= series->change_count)
+        return (roast_worker_change){.worker = UINT32_MAX};
+    return series->changes[index];
 }
 
-void roast_series_cursor_init(roast_series_cursor *cursor, const roast_series *series,
-                              uint32_t worker) {
-    roast_series_cursor_init_for(cursor, series, worker, ROAST_SERIES_ALL);
-}
+/* ---- appending a series ---- */
 
-void roast_series_cursor_init_for(roast_series_cursor *cursor, const roast_series *series,
-                                  uint32_t worker, uint32_t wanted) {
-    *cursor = (roast_series_cursor){.series = series,
-                                    .worker = worker,
-                                    .wanted = wanted & ROAST_SERIES_ALL,
-                                    .offset = CURSOR_AT_START};
-    for (unsigned column = 0; column < ROAST_COLUMNS; column++)
-        if ((cursor->wanted >> column & 1) == 0)
-            cursor->value[column] = NAN;
-}
-
-/* Whether the row that begins these bytes ends among them: as many bytes that end a number as it has
- * numbers. To copy the longest row there could be takes longer. */
-static bool holds_row(const uint8_t *data, size_t len) {
-    if (len < 2)
-        return false;
-    uint32_t mask = (uint32_t)data[0] | (uint32_t)data[1] << 8;
-    uint64_t wanted = (uint64_t)__builtin_popcount(mask);
-    wanted += mask >> ROAST_COLUMN_memory & 1; /* may have two */
-    size_t at = 2;
-    for (uint64_t word; wanted > 0 && len - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, data + at, sizeof word);
-        uint64_t ends = (~word >> 7 & UINT64_C(0x0101010101010101)) * UINT64_C(0x0101010101010101);
-        wanted -= ends >> 56 < wanted ? ends >> 56 : wanted;
+/* `base`: the tick that was added for the first one of `more`. */
+static roast_status extend_rows(roast_series *series, uint32_t worker, const roast_series *more,
+                                uint32_t number, uint64_t base) {
+    roast_worker_slot *slot = &series->workers[worker];
+    roast_series_cursor cursor;
+    roast_sample sample;
+    roast_series_cursor_init(&cursor, more, number);
+    while (roast_series_cursor_next(&cursor, &sample)) {
+        uint64_t tick = base + cursor.row.tick - 1; /* the cursor stands behind the sample */
+        ROAST_TRY(roast_series_row_write(&slot->last, tick, sample.value, &slot->rows));
+        series->sample_count++;
     }
-    for (; wanted > 0 && at < len; at++)
-        wanted -= data[at] < 0x80;
-    return wanted == 0;
+    return ROAST_OK;
 }
 
-/* The bytes of the row at `position`, and perhaps more behind it; copied together where the row may
- * run over the end of its block. */
-static const uint8_t *row_bytes(const roast_series *series, const roast_stream *rows,
-                                uint64_t position, uint8_t scratch[ROAST_SERIES_ROW_MAX],
-                                size_t *len) {
-    const uint8_t *data = NULL;
-    *len = roast_stream_piece(&series->pool, rows, position, &data);
-    if (*len >= ROAST_SERIES_ROW_MAX || holds_row(data, *len))
-        return data;
-    memcpy(scratch, data, *len);
-    position = roast_stream_advance(&series->pool, position, *len);
-    size_t more = roast_stream_piece(&series->pool, rows, position, &data);
-    if (more > ROAST_SERIES_ROW_MAX - *len)
-        more = ROAST_SERIES_ROW_MAX - *len;
-    if (more > 0)
-        memcpy(scratch + *len, data, more);
-    *len += more;
-    return scratch;
+static roast_status extend_worker(roast_series *series, const roast_series *more, uint32_t number,
+                                  uint64_t base, uint32_t *worker, roast_error *err) {
+    roast_str host = roast_series_worker_host(more, number);
+    ROAST_TRY(roast_series_worker(series, roast_series_worker_name(more, number), worker, err));
+    if (host.data != NULL)
+        ROAST_TRY(roast_series_set_host(series, *worker, host, err));
+    roast_status status = extend_rows(series, *worker, more, number, base);
+    return status == ROAST_OK ? ROAST_OK : no_memory(status, err);
 }
 
-/* Passes a row without a change, which is two bytes of zero; false: the next one is another. */
-static inline bool pass_same(roast_series_cursor *cursor, const roast_series *series,
-                             const roast_stream *rows) {
-    const uint8_t *row = NULL;
-    size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row);
-    if (len < 2 || row[0] != 0 || row[1] != 0 || cursor->row.tick >= series->tick_count)
-        return false;
-    cursor->offset = roast_stream_advance(&series->pool, cursor->offset, 2);
-    cursor->row.tick++;
-    return true;
-}
-
-static bool read_row(roast_series_cursor *cursor, const roast_series *series,
-                     const roast_stream *rows) {
-    uint8_t scratch[ROAST_SERIES_ROW_MAX];
-    size_t len;
-    const uint8_t *start = row_bytes(series, rows, cursor->offset, scratch, &len), *at = start;
-    roast_series_state *row = &cursor->row;
-    if (roast_series_row_read(row, series->tick_count, &at, start + len) != NULL) {
-        cursor->offset = rows->end; /* cannot be: append and decode let only whole rows in */
-        return false;
+static roast_status extend_all(roast_series *series, const roast_series *more, uint32_t *workers,
+                               roast_error *err) {
+    uint64_t base = series->tick_count;
+    for (uint64_t i = 0; i < more->tick_count; i++)
+        ROAST_TRY(roast_series_tick(series, (roast_utc){more->ticks[i].when},
+                                    more->ticks[i].workers, err));
+    for (uint32_t i = 0; i < more->names.count; i++)
+        ROAST_TRY(extend_worker(series, more, i, base, &workers[i], err));
+    for (uint64_t i = 0; i < more->change_count; i++) {
+        const roast_worker_change *change = &more->changes[i];
+        ROAST_TRY(roast_series_change(series, workers[change->worker], change->kind, change->when,
+                                      change->threads, err));
     }
-    uint32_t changed = (uint32_t)start[0] | (uint32_t)start[1] << 8;
-    if (changed & ROAST_SERIES_MISSING)
-        changed = ROAST_SERIES_ALL;
-    cursor->offset = roast_stream_advance(&series->pool, cursor->offset, (size_t)(at - start));
-    for (changed &= cursor->wanted; changed != 0; changed &= changed - 1) {
-        unsigned column = (unsigned)__builtin_ctz(changed);
-        double value = (double)row->steps[column], steps_per_unit = columns[column].steps_per_unit;
-        if (steps_per_unit != 1) /* a division takes as long as all the rest */
-            value /= steps_per_unit;
-        cursor->value[column] = row->missing >> column & 1 ? NAN : value;
-    }
-    return true;
+    return ROAST_OK;
 }
 
-bool roast_series_cursor_step(roast_series_cursor *cursor, roast_utc *when) {
-    const roast_series *series = cursor->series;
-    if (cursor->worker >= series->names.count)
-        return false;
-    const roast_stream *rows = &series->workers[cursor->worker].rows;
-    if (rows->length == 0 || cursor->offset == rows->end)
-        return false;
-    if (cursor->offset == CURSOR_AT_START)
-        cursor->offset = roast_stream_begin(rows);
-    if (!pass_same(cursor, series, rows) && !read_row(cursor, series, rows))
-        return false;
-    *when = (roast_utc){series->ticks[cursor->row.tick - 1].when};
-    return true;
-}
-
-bool roast_series_cursor_next(roast_series_cursor *cursor, roast_sample *out) {
-    if (!roast_series_cursor_step(cursor, &out->when))
-        return false;
-    out->worker = cursor->worker;
-    memcpy(out->value, cursor->value, sizeof out->value);
-    return true;
-}
-
-uint64_t roast_series_cursor_skip_same(roast_series_cursor *cursor, roast_utc *last) {
-    const roast_series *series = cursor->series;
-    uint64_t count = 0;
-    if (cursor->worker >= series->names.count || cursor->offset == CURSOR_AT_START)
-        return 0;
-    const roast_stream *rows = &series->workers[cursor->worker].rows;
-    /* A block at a time: within one nothing but the bytes themselves has to be looked at. */
-    for (bool whole = true; whole && cursor->offset != rows->end;) {
-        const uint8_t *row = NULL;
-        size_t len = roast_stream_piece(&series->pool, rows, cursor->offset, &row), passed = 0;
-        uint64_t left = series->tick_count - cursor->row.tick;
-        while (len - passed >= 2 && row[passed] == 0 && row[passed + 1] == 0 && left > 0) {
-            passed += 2;
-            left--;
-        }
-        whole = passed > 0 && passed == len;
-        if (passed == 0)
-            break;
-        cursor->offset = roast_stream_advance(&series->pool, cursor->offset, passed);
-        cursor->row.tick += passed / 2;
-        count += passed / 2;
-    }
-    if (count > 0)
-        *last = (roast_utc){series->ticks[cursor->row.tick - 1].when};
-    return count;
+roast_status roast_series_extend(roast_series *series, const roast_series *more, roast_error *err) {
+    uint32_t *workers = roast_alloc((more->names.count + 1) * sizeof *workers);
+    if (workers == NULL)
+        return no_memory(ROAST_ENOMEM, err);
+    roast_status status = extend_all(series, more, workers, err);
+    roast_free(workers);
+    return status;
 }

@@ -6,13 +6,17 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "proc/proctree.h"
 
-/* What roast_treelog_news has told of a process. */
+/* What roast_treelog_news has reported about a process. */
 typedef struct told_life {
     bool known; /* the cursor is one */
     bool joined, left;
     roast_series_cursor cursor;
 } told_life;
+
+enum { EXTRA_LOOKS = 64 };
+static const double SOON = 0.02; /* seconds */
 
 struct roast_treelog {
     roast_proctree *tree;
@@ -24,6 +28,8 @@ struct roast_treelog {
     size_t n_told, told_capacity;
     uint64_t told_ticks;
     double memory_limit, peak_memory;
+    double pause;    /* until the next look, should the interval be longer */
+    int extra_looks; /* that are left */
     roast_mono last_look;
     double last_read, last_written; /* bytes of all processes at the last look; NaN */
 };
@@ -44,6 +50,8 @@ roast_status roast_treelog_new(const char *root, int64_t pid, roast_treelog **ou
     if (log == NULL)
         return roast_error_set(err, ROAST_ENOMEM, "process tree", -1, "no memory for the log");
     log->memory_limit = memory_limit_of(root, pid > 0 ? pid : 0);
+    log->pause = SOON;
+    log->extra_looks = EXTRA_LOOKS;
     log->peak_memory = log->last_read = log->last_written = NAN;
     roast_status status = roast_proctree_new(root, pid, &log->tree, err);
     if (status == ROAST_OK)
@@ -72,8 +80,8 @@ void roast_treelog_free(roast_treelog *log) {
 /* ---- a look ---- */
 
 /* The place of a process in the list, which it gets at its first look. */
-static roast_status number_of(roast_treelog *log, const roast_process *process, uint32_t *number,
-                              roast_error *err) {
+static roast_status number_of(roast_treelog *log, const roast_tree_process *process,
+                              uint32_t *number, roast_error *err) {
     char name[48];
     int len = snprintf(name, sizeof name, "%lld@%llu", (long long)process->pid,
                        (unsigned long long)process->start_ticks);
@@ -81,17 +89,18 @@ static roast_status number_of(roast_treelog *log, const roast_process *process, 
 }
 
 /* When it joined: at the first look if it was there, else when it started. */
-static roast_utc join_time(const roast_treelog *log, const roast_process *process, roast_utc now) {
+static roast_utc join_time(const roast_treelog *log, const roast_tree_process *process,
+                           roast_utc now) {
     uint64_t ticks = roast_series_tick_count(log->series);
     roast_utc last = ticks > 1 ? roast_series_tick_time(log->series, ticks - 2) : now;
     roast_utc when = process->started.ns != 0 ? process->started : now;
-    /* Starts are told in clock ticks, and the clock may have been put back. */
+    /* Start times are in clock ticks, and the clock may have been set back. */
     if (when.ns < last.ns)
         when = last;
     return when.ns > now.ns ? now : when;
 }
 
-static roast_status enlist(roast_treelog *log, const roast_process *process, roast_utc now,
+static roast_status enlist(roast_treelog *log, const roast_tree_process *process, roast_utc now,
                            roast_error *err) {
     void *lives = log->lives;
     if (roast_array_reserve(&lives, &log->lives_capacity, sizeof *log->lives, log->n_lives + 1) !=
@@ -104,7 +113,7 @@ static roast_status enlist(roast_treelog *log, const roast_process *process, roa
     return ROAST_OK;
 }
 
-static void update_life(roast_process_life *life, const roast_process *process) {
+static void update_life(roast_process_life *life, const roast_tree_process *process) {
     const uint64_t io = ROAST_HAVE(read_bytes) | ROAST_HAVE(write_bytes);
     life->left = (roast_utc){0};
     life->looks++;
@@ -119,7 +128,7 @@ static void update_life(roast_process_life *life, const roast_process *process) 
     }
 }
 
-static roast_status add_row(roast_treelog *log, const roast_process *process, roast_utc now,
+static roast_status add_row(roast_treelog *log, const roast_tree_process *process, roast_utc now,
                             bool *changed, roast_error *err) {
     uint32_t number;
     double value[ROAST_COLUMNS];
@@ -157,8 +166,8 @@ static void add_to(double *sum, bool there, double value) {
         *sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
-/* The counters of a process take over those of a child that it waited for: the sum over all that live goes on
- * evenly when one ends. It falls where nobody waited. */
+/* The counters of a process include those of a child that it waited for: the sum over all living processes does
+ * not fall when one ends, unless no process waited for it. */
 static double rate_of(double *last, double now, double seconds) {
     double rate = (now - *last) / seconds;
     *last = now;
@@ -173,8 +182,8 @@ static roast_status record_sums(roast_treelog *log, roast_utc now, roast_error *
     uint32_t worker;
     for (int column = 0; column < ROAST_COLUMNS; column++)
         value[column] = NAN;
-    for (size_t i = 0; i < roast_proctree_count(log->tree); i++) {
-        const roast_process *process = roast_proctree_at(log->tree, i);
+    for (size_t i = 0; i < log->tree->now.count; i++) {
+        const roast_tree_process *process = &log->tree->now.at[i];
         const roast_reading *reading = &process->reading;
         add_to(&value[ROAST_COLUMN_memory], reading->have & ROAST_HAVE(rss_bytes),
                (double)reading->rss_bytes);
@@ -194,19 +203,19 @@ static roast_status record_sums(roast_treelog *log, roast_utc now, roast_error *
 }
 
 static roast_status record(roast_treelog *log, bool *changed, roast_error *err) {
-    size_t count = roast_proctree_count(log->tree);
+    size_t count = log->tree->now.count;
     roast_utc now = next_moment(log);
     ROAST_TRY(roast_series_tick(log->series, now, (uint32_t)count, err));
-    for (size_t i = 0; i < roast_proctree_ended_count(log->tree); i++) {
+    for (size_t i = 0; i < log->tree->ended.count; i++) {
         uint32_t number;
-        ROAST_TRY(number_of(log, roast_proctree_ended_at(log->tree, i), &number, err));
+        ROAST_TRY(number_of(log, &log->tree->ended.at[i], &number, err));
         /* One that could not be enlisted is not known. */
         if (number < log->n_lives)
             log->lives[number].left = now;
         *changed = true;
     }
     for (size_t i = 0; i < count; i++)
-        ROAST_TRY(add_row(log, roast_proctree_at(log->tree, i), now, changed, err));
+        ROAST_TRY(add_row(log, &log->tree->now.at[i], now, changed, err));
     return record_sums(log, now, err);
 }
 
@@ -215,11 +224,22 @@ roast_status roast_treelog_look(roast_treelog *log, bool *changed, roast_error *
     if (changed == NULL)
         changed = &unasked;
     *changed = false;
+    log->pause *= 2;
     ROAST_TRY(roast_proctree_look(log->tree, NULL, err));
-    return record(log, changed, err);
+    roast_status status = record(log, changed, err);
+    if (*changed)
+        log->pause = SOON;
+    return status;
 }
 
-/* ---- what was seen ---- */
+double roast_treelog_pause(roast_treelog *log, double interval) {
+    if (!(log->pause < interval) || log->extra_looks == 0)
+        return interval;
+    log->extra_looks--;
+    return log->pause;
+}
+
+/* ---- processes that were seen ---- */
 
 size_t roast_treelog_count(const roast_treelog *log) {
     return log->n_lives;
@@ -229,16 +249,8 @@ const roast_process_life *roast_treelog_at(const roast_treelog *log, size_t inde
     return index < log->n_lives ? &log->lives[index] : NULL;
 }
 
-uint64_t roast_treelog_looks(const roast_treelog *log) {
-    return roast_series_tick_count(log->series);
-}
-
 double roast_treelog_peak_memory(const roast_treelog *log) {
     return log->peak_memory;
-}
-
-double roast_treelog_memory_limit(const roast_treelog *log) {
-    return log->memory_limit;
 }
 
 /* ---- all of them as one ---- */
@@ -250,7 +262,7 @@ static roast_status copy_sums(const roast_treelog *log, uint32_t worker, int32_t
     if (roast_series_tick_count(log->sums) == 0)
         return ROAST_OK;
     roast_utc start = roast_series_tick_time(log->sums, 0);
-    ROAST_TRY(roast_series_event(out, worker, ROAST_WORKER_JOINED, start, cores, err));
+    ROAST_TRY(roast_series_change(out, worker, ROAST_WORKER_JOINED, start, cores, err));
     roast_series_cursor_init(&cursor, log->sums, 0);
     while (roast_series_cursor_next(&cursor, &sample)) {
         sample.value[ROAST_COLUMN_memory_limit] = log->memory_limit;
@@ -301,7 +313,7 @@ static bool step(chosen *item) {
     return item->more = roast_series_cursor_next(&item->told.cursor, &item->sample);
 }
 
-/* Chooses a process, of which so much was told. */
+/* Chooses a process, of which so much was reported. */
 static void choose_one(const roast_treelog *log, size_t number, const told_life *told,
                        selection *picked, int cores) {
     chosen *item = &picked->items[picked->count++];
@@ -317,7 +329,7 @@ static void choose_one(const roast_treelog *log, size_t number, const told_life 
         ;
 }
 
-/* `told`: what was told of each process before, or NULL. */
+/* `told`: what was reported of each process before, or NULL. */
 static roast_status choose_all(const roast_treelog *log, roast_treelog_choice choose, void *context,
                                const told_life *told, selection *picked, roast_error *err) {
     picked->items = roast_alloc_zero((log->n_lives + 1) * sizeof *picked->items);
@@ -345,47 +357,47 @@ static roast_status name_workers(selection *picked, roast_series *out, roast_str
     return ROAST_OK;
 }
 
-typedef struct event {
+typedef struct change {
     uint32_t worker;
-    roast_worker_event_kind kind;
+    roast_worker_change_kind kind;
     roast_utc when;
     int cores;
-} event;
+} change;
 
-static int compare_events(const void *a, const void *b) {
-    int64_t first = ((const event *)a)->when.ns, second = ((const event *)b)->when.ns;
+static int compare_changes(const void *a, const void *b) {
+    int64_t first = ((const change *)a)->when.ns, second = ((const change *)b)->when.ns;
     return (first > second) - (first < second);
 }
 
-/* Joins and leaves of a worker that were not told yet. */
-static size_t events_of(chosen *item, event *out) {
+/* Joins and leaves of a worker that were not reported yet. */
+static size_t changes_of(chosen *item, change *out) {
     size_t count = 0;
     bool left = item->life->left.ns != 0;
     if (item->cores == 0)
         return 0;
     if (!item->told.joined)
-        out[count++] = (event){item->worker, ROAST_WORKER_JOINED, item->life->joined, item->cores};
+        out[count++] = (change){item->worker, ROAST_WORKER_JOINED, item->life->joined, item->cores};
     if (left && !item->told.left)
-        out[count++] = (event){item->worker, ROAST_WORKER_LEFT, item->life->left, 0};
+        out[count++] = (change){item->worker, ROAST_WORKER_LEFT, item->life->left, 0};
     item->told.joined = true;
     item->told.left = left;
     return count;
 }
 
 /* All of them, in order of time. */
-static roast_status add_events(selection *picked, roast_series *out, roast_error *err) {
-    event *events = roast_alloc((2 * picked->count + 1) * sizeof *events);
+static roast_status add_changes(selection *picked, roast_series *out, roast_error *err) {
+    change *changes = roast_alloc((2 * picked->count + 1) * sizeof *changes);
     size_t count = 0;
-    if (events == NULL)
-        return roast_error_set(err, ROAST_ENOMEM, "process tree", -1, "no memory for the events");
+    if (changes == NULL)
+        return roast_error_set(err, ROAST_ENOMEM, "process tree", -1, "no memory for the changes");
     for (size_t i = 0; i < picked->count; i++)
-        count += events_of(&picked->items[i], events + count);
-    qsort(events, count, sizeof *events, compare_events);
+        count += changes_of(&picked->items[i], changes + count);
+    qsort(changes, count, sizeof *changes, compare_changes);
     roast_status status = ROAST_OK;
     for (size_t i = 0; i < count && status == ROAST_OK; i++)
-        status = roast_series_event(out, events[i].worker, events[i].kind, events[i].when,
-                                    events[i].cores, err);
-    roast_free(events);
+        status = roast_series_change(out, changes[i].worker, changes[i].kind, changes[i].when,
+                                     changes[i].cores, err);
+    roast_free(changes);
     return status;
 }
 
@@ -416,7 +428,7 @@ static roast_status copy_tick(const roast_treelog *log, const selection *picked,
 static roast_status copy_chosen(const roast_treelog *log, selection *picked, roast_str host,
                                 roast_series *out, roast_error *err) {
     ROAST_TRY(name_workers(picked, out, host, err));
-    ROAST_TRY(add_events(picked, out, err));
+    ROAST_TRY(add_changes(picked, out, err));
     for (uint64_t tick = picked->from_tick; tick < roast_series_tick_count(log->series); tick++)
         ROAST_TRY(copy_tick(log, picked, roast_series_tick_time(log->series, tick), out, err));
     return ROAST_OK;
@@ -427,7 +439,7 @@ static roast_status make_series(const roast_treelog *log, roast_treelog_choice c
                                 void *context, const told_life *told, selection *picked,
                                 roast_str host, roast_series **out, roast_error *err) {
     roast_series *series = NULL;
-    if (host.len > ROAST_MAX_WORKER_NAME - 32) /* room for the number behind it */
+    if (host.len > ROAST_MAX_WORKER_NAME - 32) /* space for the number after it */
         return roast_error_set(err, ROAST_EINVAL, "process tree", -1,
                                "the host's name is longer than %u bytes",
                                ROAST_MAX_WORKER_NAME - 32);
@@ -452,7 +464,7 @@ roast_status roast_treelog_series(const roast_treelog *log, roast_treelog_choice
     return status;
 }
 
-/* ---- what is new ---- */
+/* ---- news ---- */
 
 static roast_status make_room_to_tell(roast_treelog *log, roast_error *err) {
     void *told = log->told;

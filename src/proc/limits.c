@@ -1,4 +1,4 @@
-/* cgroup v2: the group of a process, and the tightest limits on the way from it to the root. */
+/* cgroup v2: the group of a process, and the tightest limits on the path from it to the root. */
 #include "roast/proc.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static bool exists(const char *a, const char *b, const char *c) {
     return join(path, a, b, c) && stat(path, &status) == 0;
 }
 
-/* On a hybrid system version 2 is mounted below, beside the hierarchies of version 1. */
+/* On a hybrid system version 2 is mounted in a folder among those of version 1. */
 static bool is_hybrid(const char *cgroup_root) {
     return !exists(cgroup_root, ".", "cgroup.controllers") &&
            exists(cgroup_root, "unified", "cgroup.controllers");

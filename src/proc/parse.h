@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What is left of a buffer. */
+/* The rest of a buffer. */
 typedef struct roast_cursor {
     const char *at, *end;
 } roast_cursor;
@@ -53,17 +53,12 @@ static inline bool roast_cursor_line(roast_cursor *cursor, roast_cursor *line) {
     return true;
 }
 
-/* Moves over `text` if the cursor stands before it. */
+/* Skips `text` if it is next. */
 static inline bool roast_cursor_eat(roast_cursor *cursor, const char *text, size_t len) {
     if ((size_t)(cursor->end - cursor->at) < len || memcmp(cursor->at, text, len) != 0)
         return false;
     cursor->at += len;
     return true;
-}
-
-static inline void roast_cursor_blanks(roast_cursor *cursor) {
-    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t'))
-        cursor->at++;
 }
 
 #endif

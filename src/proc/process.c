@@ -1,39 +1,23 @@
-#include "proc/process.h"
+/* The token of this process. */
+#include "roast/proc.h"
 
 #include <pthread.h>
-#include <string.h>
+#include <stdatomic.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/random.h>
 #endif
 
-#include "roast/proc.h"
-
-_Atomic unsigned roast_fork_count;
-
 static _Atomic uint64_t token; /* 0: not made yet */
-static _Atomic uint64_t serials;
-static _Thread_local uint64_t own_serial;
 static pthread_once_t watched = PTHREAD_ONCE_INIT;
 
-static void in_child(void) {
-    atomic_fetch_add(&roast_fork_count, 1);
+static void forget_in_child(void) {
     atomic_store(&token, 0);
 }
 
 static void register_handler(void) {
-    /* Fails only for want of memory; then a later fork goes unnoticed, and nothing else is lost. */
-    (void)pthread_atfork(NULL, NULL, in_child);
-}
-
-void roast_fork_watch(void) {
-    pthread_once(&watched, register_handler);
-}
-
-uint64_t roast_thread_serial(void) {
-    if (own_serial == 0)
-        own_serial = atomic_fetch_add(&serials, 1) + 1;
-    return own_serial;
+    /* Fails only without memory; then a later fork is not noticed, and nothing else is lost. */
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 static bool kernel_random(uint64_t *out) {
@@ -51,8 +35,7 @@ static uint64_t stir(uint64_t state, uint64_t value) {
     return state ^ (state >> 31);
 }
 
-/* Clocks tell boots and moments apart, the number processes, the address (randomised) hosts that
- * booted together. */
+/* Clocks distinguish boots and moments, the number processes, the address (randomised) hosts that booted together. */
 static uint64_t mixed_random(void) {
     uint64_t state = stir(0, (uint64_t)roast_utc_now().ns);
     state = stir(state, (uint64_t)roast_mono_now().ns);
@@ -64,7 +47,7 @@ uint64_t roast_process_token(void) {
     uint64_t known = atomic_load_explicit(&token, memory_order_acquire);
     if (known != 0)
         return known;
-    roast_fork_watch();
+    pthread_once(&watched, register_handler);
     uint64_t fresh = 0;
     if (!kernel_random(&fresh))
         fresh = mixed_random();

@@ -1,6 +1,13 @@
 #include "proc/procfs.h"
 
+#include <stddef.h>
+#include <unistd.h>
+
 #include "proc/probe.h"
+
+uint64_t roast_tick_ns(void) {
+    return UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+}
 
 static bool scaled_number(const roast_cursor *cursor, uint64_t factor, uint64_t *out) {
     uint64_t value;
@@ -8,20 +15,11 @@ static bool scaled_number(const roast_cursor *cursor, uint64_t factor, uint64_t 
 }
 
 /* size resident shared ... */
-bool roast_procfs_rss(roast_cursor text, uint64_t page_bytes, uint64_t *out) {
-    uint64_t size;
+void roast_procfs_statm(roast_cursor text, roast_reading *out) {
+    uint64_t size, resident;
     /* A process that has ended, and a thread of the kernel, have no memory: all zeros. */
-    if (!roast_cursor_number(&text, &size) || size == 0)
-        return false;
-    while (*text.at != ' ' && text.at + 1 < text.end)
-        text.at++;
-    text.at++;
-    return scaled_number(&text, page_bytes, out);
-}
-
-void roast_procfs_statm(roast_cursor text, uint64_t page_bytes, roast_reading *out) {
-    uint64_t resident;
-    if (roast_procfs_rss(text, page_bytes, &resident))
+    if (roast_cursor_number(&text, &size) && size != 0 && roast_cursor_skip(&text, 1) &&
+        scaled_number(&text, (uint64_t)sysconf(_SC_PAGESIZE), &resident))
         ROAST_READING_SET(out, rss_bytes, resident);
 }
 
@@ -35,25 +33,19 @@ bool roast_procfs_after_name(roast_cursor *text) {
     return roast_cursor_skip(text, 1); /* at field 3, the state */
 }
 
-void roast_procfs_stat(roast_cursor text, uint64_t tick_ns, unsigned groups, roast_reading *out) {
+bool roast_procfs_cpu(roast_cursor text, uint64_t *cpu_ns) {
+    uint64_t user, system;
+    return roast_procfs_after_name(&text) && roast_cursor_skip(&text, 14 - 3) &&
+           scaled_number(&text, roast_tick_ns(), &user) && roast_cursor_skip(&text, 1) &&
+           scaled_number(&text, roast_tick_ns(), &system) &&
+           !__builtin_add_overflow(user, system, cpu_ns);
+}
+
+void roast_procfs_delay(roast_cursor text, roast_reading *out) {
     uint64_t value;
-    if (!roast_procfs_after_name(&text))
-        return;
-    if (groups & ROAST_READ_USAGE) {
-        if (roast_cursor_skip(&text, 10 - 3) && roast_cursor_number(&text, &value))
-            ROAST_READING_SET(out, minor_faults, value);
-        if (roast_cursor_skip(&text, 12 - 10) && roast_cursor_number(&text, &value))
-            ROAST_READING_SET(out, major_faults, value);
-        if (roast_cursor_skip(&text, 14 - 12) && scaled_number(&text, tick_ns, &value))
-            ROAST_READING_SET(out, cpu_user_ns, value);
-        if (roast_cursor_skip(&text, 15 - 14) && scaled_number(&text, tick_ns, &value))
-            ROAST_READING_SET(out, cpu_system_ns, value);
-    }
-    if (groups & ROAST_READ_DELAY) {
-        unsigned field = groups & ROAST_READ_USAGE ? 15 : 3;
-        if (roast_cursor_skip(&text, 42 - field) && scaled_number(&text, tick_ns, &value))
-            ROAST_READING_SET(out, io_wait_ns, value);
-    }
+    if (roast_procfs_after_name(&text) && roast_cursor_skip(&text, 42 - 3) &&
+        scaled_number(&text, roast_tick_ns(), &value))
+        ROAST_READING_SET(out, io_wait_ns, value);
 }
 
 /* run wait timeslices */
@@ -62,8 +54,7 @@ void roast_procfs_schedstat(roast_cursor text, roast_reading *out) {
     if (!roast_cursor_number(&text, &run) || !roast_cursor_skip(&text, 1) ||
         !roast_cursor_number(&text, &wait))
         return;
-    /* A kernel that does not keep it writes zeros; a thread that can be asked has run at least
-     * once. */
+    /* A kernel that does not keep it writes zeros; a thread that can be asked has run at least once. */
     bool kept =
         run != 0 || wait != 0 ||
         !(roast_cursor_skip(&text, 1) && roast_cursor_number(&text, &slices) && slices == 0);
@@ -71,55 +62,22 @@ void roast_procfs_schedstat(roast_cursor text, roast_reading *out) {
         ROAST_READING_SET(out, runqueue_wait_ns, wait);
 }
 
-/* True if the line is "key:<blanks>number"; the key with its colon. */
-static bool line_value(roast_cursor line, const char *key, size_t len, uint64_t factor,
-                       uint64_t *out) {
-    if (!roast_cursor_eat(&line, key, len))
-        return false;
-    roast_cursor_blanks(&line);
-    return scaled_number(&line, factor, out);
-}
-#define LINE_VALUE(line, key, factor, out) line_value(line, key, sizeof key - 1, factor, out)
-
-void roast_procfs_status(roast_cursor text, bool thread, unsigned groups, roast_reading *out) {
-    roast_cursor line;
-    uint64_t value;
-    while (roast_cursor_line(&text, &line)) {
-        if ((groups & ROAST_READ_PEAK) && LINE_VALUE(line, "VmHWM:", 1024, &value))
-            ROAST_READING_SET(out, peak_rss_bytes, value);
-        if (!thread || !(groups & ROAST_READ_USAGE))
-            continue;
-        if (LINE_VALUE(line, "voluntary_ctxt_switches:", 1, &value))
-            ROAST_READING_SET(out, voluntary_switches, value);
-        else if (LINE_VALUE(line, "nonvoluntary_ctxt_switches:", 1, &value))
-            ROAST_READING_SET(out, involuntary_switches, value);
-    }
-}
-
-static const struct io_key {
-    const char *text;
-    size_t len, offset;
-    uint32_t have;
-} io_keys[] = {
-#define KEY(text, field)                                                                           \
-    { text, sizeof text - 1, offsetof(roast_reading, field), ROAST_HAVE(field) }
-    KEY("rchar:", read_chars),  KEY("wchar:", write_chars),     KEY("syscr:", read_calls),
-    KEY("syscw:", write_calls), KEY("read_bytes:", read_bytes), KEY("write_bytes:", write_bytes),
-#undef KEY
-};
-enum { IO_KEYS = sizeof io_keys / sizeof *io_keys };
-
-/* The lines come in the order of the table, so the next key mostly fits at once. */
 void roast_procfs_io(roast_cursor text, roast_reading *out) {
     roast_cursor line;
-    uint64_t value;
-    for (size_t next = 0; roast_cursor_line(&text, &line); next++)
-        for (size_t tried = 0; tried < IO_KEYS; tried++, next++) {
-            const struct io_key *key = &io_keys[next % IO_KEYS];
-            if (!line_value(line, key->text, key->len, 1, &value))
-                continue;
-            memcpy((char *)out + key->offset, &value, sizeof value);
-            out->have |= key->have;
-            break;
-        }
+    while (roast_cursor_line(&text, &line)) {
+        uint64_t value;
+#define KEY(name, field)                                                                           \
+    if (roast_cursor_eat(&line, name ": ", sizeof name ": " - 1)) {                                \
+        if (roast_cursor_number(&line, &value))                                                    \
+            ROAST_READING_SET(out, field, value);                                                  \
+        continue;                                                                                  \
+    }
+        KEY("rchar", read_chars)
+        KEY("wchar", write_chars)
+        KEY("syscr", read_calls)
+        KEY("syscw", write_calls)
+        KEY("read_bytes", read_bytes)
+        KEY("write_bytes", write_bytes)
+#undef KEY
+    }
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffer.h"
+
 static const char where[] = "roast_proctree_new";
 
 /* ---- life ---- */
@@ -41,7 +43,7 @@ void roast_proctree_free(roast_proctree *tree) {
     if (tree == NULL)
         return;
     roast_proctree_detach(tree);
-    roast_free(tree->rows.at);
+    roast_free(tree->listing.at);
     roast_free(tree->spare.at);
     roast_free(tree->now.at);
     roast_free(tree->before.at);
@@ -49,79 +51,72 @@ void roast_proctree_free(roast_proctree *tree) {
     roast_free(tree);
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
-/* A block for at least `need` items; NULL if memory is short. */
-static void *grown(void *block, size_t *room, size_t need, size_t size) {
-    size_t wanted = *room < 32 ? 64 : *room * 2;
-    if (wanted < need)
-        wanted = need;
-    void *bigger = wanted <= SIZE_MAX / 2 / size ? roast_realloc(block, wanted * size) : NULL;
-    if (bigger != NULL)
-        *room = wanted;
-    return bigger;
-}
-
-bool roast_proctree_rows_grow(roast_proctree_rows *rows) {
-    if (rows->count < rows->room)
-        return true;
-    void *bigger = grown(rows->at, &rows->room, rows->count + 1, sizeof *rows->at);
-    if (bigger != NULL)
-        rows->at = bigger;
-    return bigger != NULL;
+bool roast_listing_grow(roast_listing *listing) {
+    void *at = listing->at;
+    bool done = roast_array_reserve(&at, &listing->capacity, sizeof *listing->at,
+                                    listing->count + 1) == ROAST_OK;
+    listing->at = at;
+    return done;
 }
 
 static bool reserve(roast_processes *processes, size_t need) {
-    if (need <= processes->room)
-        return true;
-    void *bigger = grown(processes->at, &processes->room, need, sizeof *processes->at);
-    if (bigger != NULL)
-        processes->at = bigger;
-    return bigger != NULL;
+    void *at = processes->at;
+    bool done =
+        roast_array_reserve(&at, &processes->capacity, sizeof *processes->at, need) == ROAST_OK;
+    processes->at = at;
+    return done;
 }
 
-/* ---- who belongs to it ---- */
+/* ---- members ---- */
 
-static const roast_proctree_row *find_row(const roast_proctree_rows *rows, int64_t pid) {
-    size_t low = 0, high = rows->count;
+static roast_listed *find_listed(const roast_listing *listing, int64_t pid) {
+    size_t low = 0, high = listing->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (rows->at[middle].pid < pid)
+        if (listing->at[middle].pid < pid)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < rows->count && rows->at[low].pid == pid ? &rows->at[low] : NULL;
+    return low < listing->count && listing->at[low].pid == pid ? &listing->at[low] : NULL;
 }
 
-/* A number may have been given out again: a child does not start before its parent. */
-static bool is_child_of_member(const roast_proctree_rows *rows, const roast_proctree_row *row) {
-    const roast_proctree_row *parent = find_row(rows, row->parent);
-    return parent != NULL && parent->member && parent->start_ticks <= row->start_ticks;
+/* The parent of a new process; NULL: it has none, or another process has got its number. A child does not start before
+ * its parent. */
+static roast_listed *parent_of(const roast_listing *listing, const roast_listed *listed) {
+    roast_listed *parent = find_listed(listing, listed->parent);
+    return parent != NULL && parent != listed && parent->start_ticks <= listed->start_ticks ? parent
+                                                                                            : NULL;
 }
 
-/* New processes are members if their parents are, which may be new as well and stand behind them. */
-static void join_members(roast_proctree_rows *rows, int64_t root) {
-    bool again = true;
-    while (again) {
-        again = false;
-        for (size_t i = 0; i < rows->count; i++) {
-            roast_proctree_row *row = &rows->at[i];
-            if (!row->fresh || row->member)
-                continue;
-            row->member = row->pid == root || is_child_of_member(rows, row);
-            again = again || row->member;
+/* New processes are members if their parents are, which may be new as well and come later in the list. Each process is
+ * settled once, with all new ones above it. */
+static void join_members(roast_listing *listing, int64_t root) {
+    for (size_t i = 0; i < listing->count; i++) {
+        roast_listed *known = &listing->at[i];
+        size_t steps = 0; /* two processes that are each other's parents must not keep us here */
+        while (known != NULL && known->fresh && !known->settled && known->pid != root &&
+               steps++ <= listing->count)
+            known = parent_of(listing, known);
+        bool member = known != NULL && (known->member || known->pid == root);
+        for (roast_listed *listed = &listing->at[i];
+             listed != NULL && listed->fresh && !listed->settled;
+             listed = listed->pid != root ? parent_of(listing, listed) : NULL) {
+            listed->member = member;
+            listed->settled = true;
         }
     }
 }
 
-/* ---- what they did ---- */
+/* ---- their figures ---- */
 
 static double per_second(uint64_t before, uint64_t now, double seconds) {
     return now >= before ? (double)(now - before) / seconds : NAN;
 }
 
-static void fill_rates(roast_process *now, const roast_process *before) {
+static void fill_rates(roast_tree_process *now, const roast_tree_process *before) {
     now->cpu_percent = now->read_bps = now->write_bps = NAN;
     double seconds = before != NULL ? (double)roast_mono_since(before->when, now->when) / 1e9 : 0;
     if (!(seconds > 0))
@@ -136,11 +131,12 @@ static void fill_rates(roast_process *now, const roast_process *before) {
 }
 
 /* False: it has ended. */
-static bool see(roast_proctree *tree, const roast_proctree_row *row, const roast_process *before,
-                const roast_mono *when, roast_process *out) {
-    *out = (roast_process){.pid = row->pid, .parent = row->parent, .start_ticks = row->start_ticks};
+static bool see(roast_proctree *tree, const roast_listed *listed, const roast_tree_process *before,
+                const roast_mono *when, roast_tree_process *out) {
+    *out = (roast_tree_process){
+        .pid = listed->pid, .parent = listed->parent, .start_ticks = listed->start_ticks};
     out->started =
-        before != NULL ? before->started : roast_proctree_started(tree, row->start_ticks);
+        before != NULL ? before->started : roast_proctree_started(tree, listed->start_ticks);
     if (!roast_proctree_read(tree, out))
         return false;
     out->when = when != NULL ? *when : roast_mono_now();
@@ -152,16 +148,16 @@ static bool see(roast_proctree *tree, const roast_proctree_row *row, const roast
 static void see_members(roast_proctree *tree, const roast_mono *when) {
     const roast_processes *before = &tree->before;
     size_t at = 0;
-    for (size_t i = 0; i < tree->rows.count; i++) {
-        const roast_proctree_row *row = &tree->rows.at[i];
-        if (!row->member)
+    for (size_t i = 0; i < tree->listing.count; i++) {
+        const roast_listed *listed = &tree->listing.at[i];
+        if (!listed->member)
             continue;
-        while (at < before->count && before->at[at].pid < row->pid)
+        while (at < before->count && before->at[at].pid < listed->pid)
             tree->ended.at[tree->ended.count++] = before->at[at++];
-        bool known = at < before->count && before->at[at].pid == row->pid &&
-                     before->at[at].start_ticks == row->start_ticks;
+        bool known = at < before->count && before->at[at].pid == listed->pid &&
+                     before->at[at].start_ticks == listed->start_ticks;
         bool there =
-            see(tree, row, known ? &before->at[at] : NULL, when, &tree->now.at[tree->now.count]);
+            see(tree, listed, known ? &before->at[at] : NULL, when, &tree->now.at[tree->now.count]);
         tree->now.count += there;
         if (known && there)
             at++;
@@ -170,10 +166,10 @@ static void see_members(roast_proctree *tree, const roast_mono *when) {
         tree->ended.at[tree->ended.count++] = before->at[at++];
 }
 
-static size_t count_members(const roast_proctree_rows *rows) {
+static size_t count_members(const roast_listing *listing) {
     size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        count += rows->at[i].member;
+    for (size_t i = 0; i < listing->count; i++)
+        count += listing->at[i].member;
     return count;
 }
 
@@ -184,31 +180,13 @@ roast_status roast_proctree_look(roast_proctree *tree, const roast_mono *when, r
         !reserve(&tree->ended, tree->now.count))
         return roast_error_set(err, ROAST_ENOMEM, "roast_proctree_look", -1,
                                "no memory for the processes");
-    roast_proctree_rows rows = tree->rows;
-    tree->rows = tree->spare;
-    tree->spare = rows;
+    roast_listing listing = tree->listing;
+    tree->listing = tree->spare;
+    tree->spare = listing;
     roast_processes before = tree->now;
     tree->now = tree->before;
     tree->before = before;
     tree->now.count = tree->ended.count = 0;
     see_members(tree, when);
     return ROAST_OK;
-}
-
-/* ---- looking at it ---- */
-
-size_t roast_proctree_count(const roast_proctree *tree) {
-    return tree->now.count;
-}
-
-const roast_process *roast_proctree_at(const roast_proctree *tree, size_t index) {
-    return index < tree->now.count ? &tree->now.at[index] : NULL;
-}
-
-size_t roast_proctree_ended_count(const roast_proctree *tree) {
-    return tree->ended.count;
-}
-
-const roast_process *roast_proctree_ended_at(const roast_proctree *tree, size_t index) {
-    return index < tree->ended.count ? &tree->ended.at[index] : NULL;
 }

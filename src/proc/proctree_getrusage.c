@@ -1,6 +1,7 @@
 /* The tree where there is no /proc that we know: this process alone. */
 #include "proc/proctree.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "proc/probe.h"
@@ -19,15 +20,15 @@ void roast_proctree_detach(roast_proctree *tree) {
 
 roast_status roast_proctree_list(roast_proctree *tree, roast_error *err) {
     tree->spare.count = 0;
-    if (!roast_proctree_rows_grow(&tree->spare))
+    if (!roast_listing_grow(&tree->spare))
         return roast_error_set(err, ROAST_ENOMEM, "roast_proctree_look", -1,
                                "no memory for the processes");
-    tree->spare.at[tree->spare.count++] = (roast_proctree_row){
-        .pid = tree->pid, .parent = getppid(), .member = true, .fresh = tree->rows.count == 0};
+    tree->spare.at[tree->spare.count++] = (roast_listed){
+        .pid = tree->pid, .parent = getppid(), .member = true, .fresh = tree->listing.count == 0};
     return ROAST_OK;
 }
 
-bool roast_proctree_read(roast_proctree *tree, roast_process *out) {
+bool roast_proctree_read(roast_proctree *tree, roast_tree_process *out) {
     (void)tree;
     roast_rusage_fill(RUSAGE_SELF, ROAST_READ_USAGE, &out->reading);
     const uint32_t both = ROAST_HAVE(cpu_user_ns) | ROAST_HAVE(cpu_system_ns);

@@ -1,11 +1,9 @@
-/* What is in a table of text. */
+/* Tables of text: their content. */
 #include "render/grid_internal.h"
 
 #include <string.h>
 
 #include "base/buffer.h"
-
-enum { LARGEST_WIDTH = 100000 }; /* so that sums of widths stay small */
 
 static roast_status no_memory(roast_error *err) {
     return roast_error_set(err, ROAST_ENOMEM, "table", -1, "no memory for a table");
@@ -80,16 +78,12 @@ roast_status roast_grid_add_column(roast_grid *grid, roast_str heading, roast_al
     return ROAST_OK;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* "-1.5" of "-1.5 s", "-" of "-"; nothing of "a 1". */
 static uint32_t number_length(roast_str text) {
     size_t sign = text.len > 0 && (text.data[0] == '-' || text.data[0] == '+');
     if (text.len == 1 && text.data[0] == '-')
         return 1;
-    if (text.len <= sign || !is_digit(text.data[sign]))
+    if (text.len <= sign || !roast_is_digit(text.data[sign]))
         return 0;
     const char *blank = memchr(text.data, ' ', text.len);
     return (uint32_t)(blank != NULL ? (size_t)(blank - text.data) : text.len);
@@ -109,9 +103,8 @@ static roast_status keep_values(roast_grid *grid, const roast_grid_value *values
 }
 
 static void grow(unsigned *widest, roast_str text) {
-    size_t width = roast_text_width(text);
-    if (width > *widest)
-        *widest = width < LARGEST_WIDTH ? (unsigned)width : LARGEST_WIDTH;
+    unsigned width = roast_width_of(text);
+    *widest = width > *widest ? width : *widest;
 }
 
 static void measure(roast_grid_column *column, const roast_grid_cell *cell) {
@@ -147,8 +140,8 @@ roast_status roast_grid_set_caption(roast_grid *grid, roast_str caption, roast_e
     return keep_text(grid, caption, &grid->caption, err);
 }
 
-void roast_grid_set_facts(roast_grid *grid, bool facts) {
-    grid->facts = facts;
+void roast_grid_set_facts(roast_grid *grid) {
+    grid->facts = true;
 }
 
 /* ---- out ---- */

@@ -1,7 +1,8 @@
-/* How a table of text looks: widths of columns, lines of cells. */
+/* Tables of text: their layout and drawing. */
 #include "render/grid_internal.h"
 #include "render/unicode.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { GAP = 2, LEAST_NAME = 8, LEAST_REST = 12 };
@@ -9,11 +10,6 @@ enum { GAP = 2, LEAST_NAME = 8, LEAST_REST = 12 };
 static const char ellipsis[] = "…";
 
 static const char bold[] = "\x1b[1m", faint[] = "\x1b[2m", plain[] = "\x1b[0m";
-
-static unsigned width_of(roast_str text) {
-    size_t width = roast_text_width(text);
-    return width < 100000 ? (unsigned)width : 100000;
-}
 
 static unsigned larger(unsigned a, unsigned b) {
     return a > b ? a : b;
@@ -35,18 +31,14 @@ static size_t skip_blanks(roast_str text, size_t at) {
     return at;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* The last blank at or before `len` that a line may end at; `len` if there is none. A number stays with
- * what it counts, if that can be. */
+/* The last blank at or before `len` that a line may end at; `len` if there is none. If
+ * possible a number stays with the word that follows it. */
 static size_t last_break(roast_str text, size_t len) {
     size_t among_others = 0;
     for (size_t at = len; at > 0; at--) {
         if (text.data[at] != ' ')
             continue;
-        if (!is_digit(text.data[at - 1]))
+        if (!roast_is_digit(text.data[at - 1]))
             return at;
         if (among_others == 0)
             among_others = at;
@@ -54,8 +46,7 @@ static size_t last_break(roast_str text, size_t len) {
     return among_others > 0 ? among_others : len;
 }
 
-/* The next line of at most `width` columns; *at moves behind it. A word that is longer than a line is
- * broken. */
+/* The next line of at most `width` columns; *at moves past it. A word that is longer than a line is broken. */
 static roast_str next_line(roast_str text, size_t *at, unsigned width) {
     size_t start = skip_blanks(text, *at);
     roast_str rest = part(text, start, text.len);
@@ -79,24 +70,38 @@ static unsigned longest_word(roast_str text) {
         size_t end = at;
         while (end < text.len && text.data[end] != ' ')
             end++;
-        longest = larger(longest, width_of(part(text, at, end)));
+        longest = larger(longest, roast_width_of(part(text, at, end)));
         at = end;
     }
     return longest;
 }
 
-void roast_text_put_wrapped(roast_sink *sink, roast_str text, unsigned at, unsigned indent,
-                            unsigned width) {
+static void put_wrapped(roast_sink *sink, roast_str text, unsigned at, unsigned indent,
+                        unsigned width) {
     size_t from = 0;
     for (unsigned column = at;; column = indent) {
         roast_str line = next_line(text, &from, width > column ? width - column : 1);
         roast_sink_str(sink, line);
         if (from >= text.len)
             return;
-        roast_sink_puts(sink, "\n");
-        for (unsigned i = 0; i < indent; i++)
-            roast_sink_puts(sink, " ");
+        roast_sink_printf(sink, "\n%*s", (int)indent, "");
     }
+}
+
+void roast_text_put_wrapped(roast_sink *sink, roast_str text, unsigned at, unsigned indent,
+                            unsigned width) {
+    roast_sink *clean = NULL;
+    roast_error err;
+    roast_status status = roast_sink_new_memory(&clean, &err);
+    if (status == ROAST_OK) {
+        roast_text_put_clean(clean, text);
+        status = roast_sink_finish(clean, &err);
+    }
+    if (status == ROAST_OK)
+        put_wrapped(sink, roast_sink_memory(clean), at, indent, width);
+    else
+        roast_sink_fail(sink, status, err.message);
+    roast_sink_free(clean);
 }
 
 /* ---- lines without a blank at their end ---- */
@@ -118,7 +123,7 @@ static void put_styled(pen *p, roast_str text, const char *style) {
     roast_sink_str(p->sink, text);
     if (p->color && style != NULL)
         roast_sink_puts(p->sink, plain);
-    p->column += width_of(text);
+    p->column += roast_width_of(text);
     p->written = p->column;
 }
 
@@ -144,15 +149,15 @@ static size_t last_part(roast_str text) {
     return text.len;
 }
 
-/* The end of a name tells more than its beginning: two thirds, or the whole file name of a path. */
+/* Shortens a name in the middle. Two thirds are left to its end, or as much as the file name of a path needs. */
 static void put_name(pen *p, roast_str text, unsigned width, const char *style) {
-    if (width_of(text) <= width || width < 3) {
+    if (roast_width_of(text) <= width || width < 3) {
         put_styled(p, text, style);
         return;
     }
     unsigned room = width - 1, tail = room - room / 3;
     size_t file = last_part(text);
-    unsigned file_width = width_of(part(text, file, text.len));
+    unsigned file_width = roast_width_of(part(text, file, text.len));
     if (file_width > tail && file_width + LEAST_NAME <= room)
         tail = file_width;
     size_t taken;
@@ -167,7 +172,8 @@ static void put_name(pen *p, roast_str text, unsigned width, const char *style) 
 
 typedef struct column_layout {
     unsigned width, number;
-    size_t at; /* of the cell that is drawn: bytes that are done */
+    size_t at;      /* of the cell or heading that is drawn: bytes that are done */
+    unsigned lines; /* of the heading */
 } column_layout;
 
 static column_layout measure_column(const roast_grid_column *column) {
@@ -182,7 +188,7 @@ static unsigned total_width(const column_layout *columns, size_t count) {
     return total;
 }
 
-/* Takes away from the columns that can be narrower, the widest first, until the table fits. */
+/* Narrows the columns of texts and names, the widest first, until the table fits. */
 static void shrink(const roast_grid *grid, column_layout *columns, unsigned width) {
     unsigned total = total_width(columns, grid->n_columns);
     while (total > width) {
@@ -203,7 +209,7 @@ static void shrink(const roast_grid *grid, column_layout *columns, unsigned widt
 
 /* Headings are broken before names are shortened. */
 static unsigned least_width(const roast_grid_column *column, bool broken) {
-    unsigned heading = broken ? longest_word(column->heading) : width_of(column->heading);
+    unsigned heading = broken ? longest_word(column->heading) : roast_width_of(column->heading);
     return larger(measure_column(column).width, heading);
 }
 
@@ -246,7 +252,7 @@ static unsigned fit_facts(roast_grid_frame *frame, const roast_grid *grid) {
     column_layout value = measure_column(&grid->columns[1]);
     frame->number = larger(frame->number, value.number);
     frame->label = larger(frame->label, label.width);
-    /* Labels are broken where there would be no room for what stands beside them. */
+    /* Labels are broken where the values to their right would not fit. */
     unsigned right = frame->number + 1 + LEAST_REST + GAP;
     if (frame->label + right > frame->width)
         frame->label = frame->width > right + LEAST_NAME ? frame->width - right : LEAST_NAME;
@@ -260,7 +266,7 @@ static unsigned fit_columns(const roast_grid_frame *frame, const roast_grid *gri
 }
 
 void roast_grid_frame_fit(roast_grid_frame *frame, const roast_grid *grid) {
-    unsigned total = width_of(grid->title);
+    unsigned total = roast_width_of(grid->title);
     if (grid->facts && grid->n_columns == 2)
         total = larger(total, fit_facts(frame, grid));
     else if (grid->n_columns > 0)
@@ -270,7 +276,7 @@ void roast_grid_frame_fit(roast_grid_frame *frame, const roast_grid *grid) {
 
 /* ---- drawing ---- */
 
-/* One line of a cell; *at moves on. */
+/* Draws the next line of a cell, and moves column->at past it. */
 static void put_cell_line(pen *p, const roast_grid_cell *cell, roast_align align,
                           column_layout *column) {
     const unsigned start = p->column;
@@ -282,14 +288,15 @@ static void put_cell_line(pen *p, const roast_grid_cell *cell, roast_align align
         column->at = cell->text.len;
         break;
     case ROAST_ALIGN_RIGHT:
-        p->column += column->width > width_of(rest) ? column->width - width_of(rest) : 0;
+        p->column +=
+            column->width > roast_width_of(rest) ? column->width - roast_width_of(rest) : 0;
         put_styled(p, rest, style);
         column->at = cell->text.len;
         break;
     case ROAST_ALIGN_NUMBER:
         if (cell->number > 0) {
             roast_str number = part(cell->text, 0, cell->number);
-            unsigned own = width_of(number);
+            unsigned own = roast_width_of(number);
             if (column->at == 0) {
                 p->column = start + (column->number > own ? column->number - own : 0);
                 put_styled(p, number, style);
@@ -329,27 +336,26 @@ static void put_row(pen *p, const roast_grid *grid, const roast_grid_cell *cells
     } while (more);
 }
 
-/* Headings stand at the bottom of their lines and over the numbers of their column. */
+/* Headings are aligned at their bottom line, and at the right over numbers. */
 static void put_headings(pen *p, const roast_grid *grid, column_layout *columns) {
     unsigned lines = 0;
     for (size_t i = 0; i < grid->n_columns; i++) {
-        unsigned own = 0;
         roast_str heading = grid->columns[i].heading;
-        for (size_t at = 0; at < heading.len; own++)
+        columns[i].lines = 0;
+        for (size_t at = 0; at < heading.len; columns[i].lines++)
             next_line(heading, &at, columns[i].width);
-        columns[i].at = own;
-        lines = larger(lines, own);
+        columns[i].at = 0;
+        lines = larger(lines, columns[i].lines);
     }
-    for (unsigned line = 0; line < lines; line++) {
+    for (; lines > 0; lines--) {
         unsigned start = 0;
         for (size_t i = 0; i < grid->n_columns; i++) {
-            roast_str heading = grid->columns[i].heading, text = {0};
-            size_t at = 0, first = lines - columns[i].at;
-            for (unsigned k = 0; line >= first && k <= line - first; k++)
-                text = next_line(heading, &at, columns[i].width);
+            roast_str text = {NULL, 0};
+            if (columns[i].lines >= lines)
+                text = next_line(grid->columns[i].heading, &columns[i].at, columns[i].width);
             bool left = grid->columns[i].align == ROAST_ALIGN_LEFT ||
                         grid->columns[i].align == ROAST_ALIGN_NAME;
-            unsigned own = width_of(text);
+            unsigned own = roast_width_of(text);
             p->column = start + (left || own > columns[i].width ? 0 : columns[i].width - own);
             put_styled(p, text, faint);
             start += columns[i].width + GAP;
@@ -387,15 +393,10 @@ static void draw(const roast_grid *grid, const roast_grid_frame *frame, pen *p,
         put_paragraph(p, grid->caption, frame->width, faint);
 }
 
-void roast_grid_draw(const roast_grid *grid, const roast_grid_frame *frame, bool color,
-                     roast_sink *sink) {
-    roast_grid_frame own = roast_grid_frame_of(10000);
+void roast_grid_draw_in(const roast_grid *grid, const roast_grid_frame *frame, bool color,
+                        roast_sink *sink) {
     if (grid->n_columns == 0)
         return;
-    if (frame == NULL) {
-        roast_grid_frame_fit(&own, grid);
-        frame = &own;
-    }
     column_layout *columns = roast_alloc(grid->n_columns * sizeof *columns);
     if (columns == NULL) {
         roast_sink_fail(sink, ROAST_ENOMEM, "no memory to draw a table");
@@ -404,4 +405,10 @@ void roast_grid_draw(const roast_grid *grid, const roast_grid_frame *frame, bool
     pen p = {.sink = sink, .color = color};
     draw(grid, frame, &p, columns);
     roast_free(columns);
+}
+
+void roast_grid_draw(const roast_grid *grid, unsigned width, bool color, roast_sink *sink) {
+    roast_grid_frame frame = roast_grid_frame_of(width > 0 ? width : UINT_MAX);
+    roast_grid_frame_fit(&frame, grid);
+    roast_grid_draw_in(grid, &frame, color, sink);
 }

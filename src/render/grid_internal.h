@@ -1,4 +1,4 @@
-/* A table of text, as its two files see it. */
+/* The inside of a table of text. */
 #ifndef ROAST_RENDER_GRID_INTERNAL_H
 #define ROAST_RENDER_GRID_INTERNAL_H
 
@@ -8,8 +8,8 @@
 typedef struct roast_grid_column {
     roast_str heading;
     roast_align align;
-    /* The widest so far, in columns of a terminal: of the numbers that cells begin with, of what stands
-     * behind such a number, of all other texts. */
+    /* The largest widths so far: of the numbers at the beginning of cells, of the text after such a number, and of
+     * cells without a number. */
     unsigned number, rest, text;
 } roast_grid_column;
 
@@ -30,6 +30,36 @@ struct roast_grid {
     size_t n_cells, cells_capacity;
     bool facts;
 };
+
+/* The widths that grids drawn below each other share, in columns of a terminal, so that they line up. */
+typedef struct roast_grid_frame {
+    unsigned width;  /* of the terminal */
+    unsigned label;  /* of the labels of facts */
+    unsigned number; /* of the numbers of facts, without their units */
+    unsigned rule;   /* of the line below a title */
+} roast_grid_frame;
+/* A frame for no grid yet; roast_grid_frame_fit widens it for a grid. */
+roast_grid_frame roast_grid_frame_of(unsigned width);
+void roast_grid_frame_fit(roast_grid_frame *frame, const roast_grid *grid);
+/* As roast_grid_draw, in a frame that was fitted to the grid. */
+void roast_grid_draw_in(const roast_grid *grid, const roast_grid_frame *frame, bool color,
+                        roast_sink *sink);
+
+/* A list of facts: no headings are drawn, and grids of facts in one frame line up with each other. */
+void roast_grid_set_facts(roast_grid *grid);
+/* The numbers of a cell; *count is 0 beyond the end. */
+const roast_grid_value *roast_grid_values(const roast_grid *grid, uint32_t row, uint32_t column,
+                                          uint32_t *count);
+
+/* Limited, so that sums of widths stay small. */
+static inline unsigned roast_width_of(roast_str text) {
+    size_t width = roast_text_width(text);
+    return width < 100000 ? (unsigned)width : 100000;
+}
+
+static inline bool roast_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 static inline const roast_grid_cell *roast_grid_cell_at(const roast_grid *grid, size_t row,
                                                         size_t column) {

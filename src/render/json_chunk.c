@@ -1,55 +1,25 @@
 /* A chunk as an object: the keys of ROAST_CHUNK_KEYS in their order. */
 #include "render/json_run.h"
 
-#include "model/keys.h"
-#include "render/tails.h"
-
-/* What is added up under one name. */
-typedef struct sum {
+/* The sum of all sections of one name. */
+typedef struct roast_json_sum {
     bool custom_is_set;
     roast_custom custom; /* what the user wrote there by hand */
     int64_t integer;
     double real;
 } sum;
 
-struct roast_json_chunks {
-    roast_file_sizes files;
-    uint64_t count; /* chunks so far */
-    roast_buffer text;
-    roast_intern names; /* of the sums */
-    sum *sums;
-    size_t sums_capacity;
-    uint32_t *depth; /* of the sections of one chunk */
-    size_t depth_capacity;
-};
-
-roast_status roast_json_chunks_new(roast_json_chunks **out) {
-    *out = roast_alloc_zero(sizeof **out);
-    return *out != NULL ? ROAST_OK : ROAST_ENOMEM;
-}
-
-void roast_json_chunks_free(roast_json_chunks *chunks) {
-    if (chunks == NULL)
-        return;
+void roast_json_chunks_reset(roast_json_chunks *chunks) {
     roast_file_sizes_reset(&chunks->files);
     roast_buffer_reset(&chunks->text);
     roast_intern_reset(&chunks->names);
     roast_free(chunks->sums);
     roast_free(chunks->depth);
-    roast_free(chunks);
 }
 
-roast_status roast_json_chunks_file(roast_json_chunks *chunks, const roast_file *file,
-                                    bool *is_new) {
-    uint32_t before = chunks->files.names.count;
-    ROAST_TRY(roast_file_sizes_add(&chunks->files, file));
-    *is_new = chunks->files.names.count > before;
-    return ROAST_OK;
-}
+/* ---- values of the user ---- */
 
-/* ---- what the user stored ---- */
-
-void roast_json_put_custom(roast_json *json, const roast_custom *custom) {
+static void put_custom(roast_json *json, const roast_custom *custom) {
     switch (custom->kind) {
     case ROAST_CUSTOM_BOOL:
         roast_json_bool(json, custom->integer != 0);
@@ -86,17 +56,17 @@ static bool is_a_key(roast_str name) {
     return false;
 }
 
-/* `beside_keys`: into the chunk itself, where what was measured is not written over. */
-static void put_customs(roast_json *json, const roast_chunklog *log, const roast_chunk *chunk,
-                        bool beside_keys) {
-    roast_tail tail = roast_tail_of_customs(log, chunk);
+/* `in_chunk`: into the chunk itself; there the user's values do not replace measured ones. */
+static void put_customs(const roast_json_chunks *chunks, const roast_chunk *chunk, bool in_chunk) {
+    roast_tail_cursor tail;
     roast_custom custom;
-    while (roast_tail_next_custom(&tail, &custom)) {
+    roast_chunk_customs(chunks->log, chunk, &tail);
+    while (roast_chunk_next_custom(&tail, &custom)) {
         if (custom.scope != ROAST_SCOPE_CHUNK || custom.kind == ROAST_CUSTOM_LEFT_OUT ||
-            (beside_keys && is_a_key(custom.key)))
+            (in_chunk && is_a_key(custom.key)))
             continue;
-        roast_json_key_str(json, custom.key);
-        roast_json_put_custom(json, &custom);
+        roast_json_key_str(chunks->json, custom.key);
+        put_custom(chunks->json, &custom);
     }
 }
 
@@ -115,27 +85,37 @@ static roast_status sum_of(roast_json_chunks *chunks, roast_str name, sum **out)
     return ROAST_OK;
 }
 
-static roast_status add_sections(roast_json_chunks *chunks, const roast_chunklog *log,
-                                 const roast_chunk *chunk, roast_section_kind kind, double per) {
-    roast_tail tail = roast_tail_of_sections(log, chunk);
+/* A key whose value is one sum for each name: the kind of sections, how many make a unit, and the user's own values. */
+typedef struct summed_key {
+    const char *key;
+    roast_section_kind kind;
+    double per;
+    roast_custom_scope scope;
+} summed_key;
+
+static roast_status add_sections(roast_json_chunks *chunks, const roast_chunk *chunk,
+                                 const summed_key *wanted) {
+    roast_tail_cursor tail;
     roast_section section;
     sum *total;
-    while (roast_tail_next_section(&tail, &section)) {
-        if (section.kind != kind)
+    roast_chunk_sections(chunks->log, chunk, &tail);
+    while (roast_chunk_next_section(&tail, &section)) {
+        if (section.kind != wanted->kind)
             continue;
         ROAST_TRY(sum_of(chunks, section.name, &total));
-        total->real += (double)section.value / per;
-        total->integer = (int64_t)((uint64_t)total->integer + (uint64_t)section.value);
+        total->real += (double)section.value / wanted->per;
+        total->integer = roast_add_capped(total->integer, section.value);
     }
     return ROAST_OK;
 }
 
-static roast_status add_customs(roast_json_chunks *chunks, const roast_chunklog *log,
-                                const roast_chunk *chunk, roast_custom_scope scope) {
-    roast_tail tail = roast_tail_of_customs(log, chunk);
+static roast_status add_customs(roast_json_chunks *chunks, const roast_chunk *chunk,
+                                roast_custom_scope scope) {
+    roast_tail_cursor tail;
     roast_custom custom;
     sum *total;
-    while (roast_tail_next_custom(&tail, &custom)) {
+    roast_chunk_customs(chunks->log, chunk, &tail);
+    while (roast_chunk_next_custom(&tail, &custom)) {
         if (custom.scope != scope || custom.kind == ROAST_CUSTOM_LEFT_OUT)
             continue;
         ROAST_TRY(sum_of(chunks, custom.key, &total));
@@ -145,20 +125,20 @@ static roast_status add_customs(roast_json_chunks *chunks, const roast_chunklog 
     return ROAST_OK;
 }
 
-/* {name: sum}, and over it what the user wrote there by hand. */
-static roast_status put_sums(roast_json_chunks *chunks, roast_json *json, const roast_chunklog *log,
-                             const roast_chunk *chunk, roast_section_kind kind, double per,
-                             roast_custom_scope scope) {
+/* {name: sum}; a value of the user replaces a sum. */
+static roast_status put_sums(roast_json_chunks *chunks, const roast_chunk *chunk,
+                             const summed_key *wanted) {
+    roast_json *json = chunks->json;
     roast_intern_truncate(&chunks->names, 0);
-    ROAST_TRY(add_sections(chunks, log, chunk, kind, per));
-    ROAST_TRY(add_customs(chunks, log, chunk, scope));
-    roast_json_begin_object(json);
+    ROAST_TRY(add_sections(chunks, chunk, wanted));
+    ROAST_TRY(add_customs(chunks, chunk, wanted->scope));
+    roast_json_put_object(json, wanted->key);
     for (uint32_t i = 0; i < chunks->names.count; i++) {
         const sum *total = &chunks->sums[i];
         roast_json_key_str(json, roast_intern_get(&chunks->names, i));
         if (total->custom_is_set)
-            roast_json_put_custom(json, &total->custom);
-        else if (kind == ROAST_SECTION_BYTES)
+            put_custom(json, &total->custom);
+        else if (wanted->kind == ROAST_SECTION_BYTES)
             roast_json_int(json, total->integer);
         else
             roast_json_real(json, total->real);
@@ -169,70 +149,53 @@ static roast_status put_sums(roast_json_chunks *chunks, roast_json *json, const 
 
 /* ---- keys that are a list or a mapping; nothing where the chunk does not have them ---- */
 
-typedef struct source {
-    roast_json_chunks *chunks;
-    roast_json *json;
-    const roast_chunklog *log;
-    const roast_chunk *chunk;
-    const char *key;
-} source;
-
-static roast_status put_timing(const source *from) {
-    roast_json_key(from->json, from->key);
-    return put_sums(from->chunks, from->json, from->log, from->chunk, ROAST_SECTION_TIME, 1e9,
-                    ROAST_SCOPE_TIMING);
+static roast_status put_timing(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    return put_sums(chunks, chunk,
+                    &(summed_key){"timing", ROAST_SECTION_TIME, 1e9, ROAST_SCOPE_TIMING});
 }
 
-static roast_status put_memory(const source *from) {
-    roast_json_key(from->json, from->key);
-    return put_sums(from->chunks, from->json, from->log, from->chunk, ROAST_SECTION_MEMORY, 1e6,
-                    ROAST_SCOPE_MEMORY);
+static roast_status put_memory(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    return put_sums(chunks, chunk,
+                    &(summed_key){"memory", ROAST_SECTION_MEMORY, 1e6, ROAST_SCOPE_MEMORY});
 }
 
-static roast_status put_bytes(const source *from) {
-    roast_json_key(from->json, from->key);
-    return put_sums(from->chunks, from->json, from->log, from->chunk, ROAST_SECTION_BYTES, 1,
-                    ROAST_SCOPE_BYTES);
+static roast_status put_bytes(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    return put_sums(chunks, chunk,
+                    &(summed_key){"bytes", ROAST_SECTION_BYTES, 1, ROAST_SCOPE_BYTES});
 }
 
-static roast_status put_accessed_branches(const source *from) {
-    roast_tail tail = roast_tail_of_branches(from->log, from->chunk);
+static roast_status put_accessed_branches(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    roast_tail_cursor tail;
     roast_str name;
-    if (!from->chunk->has_branches)
+    if (!chunk->has_branches)
         return ROAST_OK;
-    roast_json_key(from->json, from->key);
-    roast_json_begin_array(from->json);
-    while (roast_tail_next_branch(&tail, &name))
-        roast_json_str(from->json, name);
-    roast_json_end_array(from->json);
+    roast_chunk_branches(chunks->log, chunk, &tail);
+    roast_json_put_array(chunks->json, "accessed_branches");
+    while (roast_chunk_next_branch(&tail, &name))
+        roast_json_str(chunks->json, name);
+    roast_json_end_array(chunks->json);
     return ROAST_OK;
 }
 
-static void put_known(roast_json *json, const char *key, int64_t value) {
-    if (value < 0)
-        return;
-    roast_json_key(json, key);
-    roast_json_int(json, value);
-}
-
-static roast_status put_reads(const source *from) {
-    roast_tail tail = roast_tail_of_reads(from->log, from->chunk);
+static roast_status put_reads(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    roast_json *json = chunks->json;
+    roast_tail_cursor tail;
     roast_read read;
-    if (!from->chunk->has_reads)
+    if (!chunk->has_reads)
         return ROAST_OK;
-    roast_json_key(from->json, from->key);
-    roast_json_begin_object(from->json);
-    while (roast_tail_next_read(&tail, &read)) {
-        roast_json_key_str(from->json, read.branch);
-        roast_json_begin_object(from->json);
+    roast_chunk_reads(chunks->log, chunk, &tail);
+    roast_json_put_object(json, "reads");
+    while (roast_chunk_next_read(&tail, &read)) {
+        roast_json_key_str(json, read.branch);
+        roast_json_begin_object(json);
         if (read.time_ns >= 0)
-            roast_json_put_real(from->json, "seconds", (double)read.time_ns / 1e9);
-        put_known(from->json, "bytes", read.bytes);
-        put_known(from->json, "uncompressed_bytes", read.uncompressed_bytes);
-        put_known(from->json, "count", read.count);
-        roast_json_end_object(from->json);
+            roast_json_put_real(json, "seconds", (double)read.time_ns / 1e9);
+        roast_json_put_count(json, "bytes", read.bytes);
+        roast_json_put_count(json, "uncompressed_bytes", read.uncompressed_bytes);
+        roast_json_put_count(json, "count", read.count);
+        roast_json_end_object(json);
     }
-    roast_json_end_object(from->json);
+    roast_json_end_object(json);
     return ROAST_OK;
 }
 
@@ -244,8 +207,7 @@ static void put_section(roast_json *json, const roast_section *section, uint32_t
     if (section->kind == ROAST_SECTION_TIME) {
         roast_json_put_real(json, "time_delta", value);
         roast_json_put_real(json, "start", (double)section->start_ns / 1e9);
-        roast_json_key(json, "depth");
-        roast_json_uint(json, depth);
+        roast_json_put_int(json, "depth", depth);
         roast_json_key(json, "count");
         roast_json_uint(json, section->count);
     } else {
@@ -257,79 +219,76 @@ static void put_section(roast_json *json, const roast_section *section, uint32_t
 }
 
 /* Every use, in the order of entry. */
-static roast_status put_section_list(const source *from, roast_section_kind kind) {
-    roast_json_chunks *chunks = from->chunks;
-    roast_tail tail = roast_tail_of_sections(from->log, from->chunk);
+static roast_status put_section_list(roast_json_chunks *chunks, const roast_chunk *chunk,
+                                     const char *key, roast_section_kind kind) {
+    roast_tail_cursor tail;
     roast_section section;
-    uint32_t count = from->chunk->n_sections;
     void *depth = chunks->depth;
-    ROAST_TRY(roast_array_reserve(&depth, &chunks->depth_capacity, sizeof *chunks->depth, count));
+    ROAST_TRY(roast_array_reserve(&depth, &chunks->depth_capacity, sizeof *chunks->depth,
+                                  chunk->n_sections));
     chunks->depth = depth;
-    roast_json_key(from->json, from->key);
-    roast_json_begin_array(from->json);
-    for (uint32_t i = 0; i < count && roast_tail_next_section(&tail, &section); i++) {
+    roast_chunk_sections(chunks->log, chunk, &tail);
+    roast_json_put_array(chunks->json, key);
+    for (uint32_t i = 0; i < chunk->n_sections && roast_chunk_next_section(&tail, &section); i++) {
         bool inside = section.parent >= 0 && (uint32_t)section.parent < i;
         chunks->depth[i] = inside ? chunks->depth[section.parent] + 1 : 0;
         if (section.kind == kind)
-            put_section(from->json, &section, chunks->depth[i]);
+            put_section(chunks->json, &section, chunks->depth[i]);
     }
-    roast_json_end_array(from->json);
+    roast_json_end_array(chunks->json);
     return ROAST_OK;
 }
 
-static roast_status put_sections(const source *from) {
-    return put_section_list(from, ROAST_SECTION_TIME);
+static roast_status put_sections(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    return put_section_list(chunks, chunk, "sections", ROAST_SECTION_TIME);
 }
 
-static roast_status put_memory_sections(const source *from) {
-    return put_section_list(from, ROAST_SECTION_MEMORY);
+static roast_status put_memory_sections(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    return put_section_list(chunks, chunk, "memory_sections", ROAST_SECTION_MEMORY);
 }
 
-static roast_status put_custom_metrics(const source *from) {
-    roast_json_key(from->json, from->key);
-    roast_json_begin_object(from->json);
-    put_customs(from->json, from->log, from->chunk, false);
-    roast_json_end_object(from->json);
+static roast_status put_custom_metrics(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    roast_json_put_object(chunks->json, "custom_metrics");
+    put_customs(chunks, chunk, false);
+    roast_json_end_object(chunks->json);
     return ROAST_OK;
 }
 
 /* Stands once for each file, not in every chunk of it: NanoAOD has some 1500 branches. */
-static roast_status put_file_metadata(const source *from) {
-    (void)from;
+static roast_status put_file_metadata(roast_json_chunks *chunks, const roast_chunk *chunk) {
+    (void)chunks;
+    (void)chunk;
     return ROAST_OK;
 }
 
 /* ---- the chunk ---- */
 
-static roast_status put_key(const source *at, const roast_key *key, const roast_key_source *from) {
+static roast_status put_key(roast_json_chunks *chunks, const roast_key *key,
+                            const roast_key_source *from) {
     double real = 0;
     int64_t integer = 0;
     roast_str text;
     if (key->cell == ROAST_CELL_TEXT) {
-        ROAST_TRY(roast_key_get_text(key, from, &at->chunks->text, &text));
-        roast_json_put_str(at->json, key->name, text);
+        ROAST_TRY(roast_key_hold_text(key, from, &chunks->text, &text));
+        roast_json_put_str(chunks->json, key->name, text);
     } else if (key->cell == ROAST_CELL_REAL) {
         if (roast_key_get_real(key, from, &real))
-            roast_json_put_real(at->json, key->name, real);
+            roast_json_put_real(chunks->json, key->name, real);
     } else if (roast_key_get_int(key, from, &integer)) {
-        roast_json_put_value(at->json, key->name, roast_value_int(integer));
+        roast_json_put_int(chunks->json, key->name, integer);
     }
     return ROAST_OK;
 }
 
-roast_status roast_json_put_chunk(roast_json_chunks *chunks, roast_json *json,
-                                  const roast_chunklog *log, const roast_chunk *chunk) {
+roast_status roast_json_put_chunk(roast_json_chunks *chunks, const roast_chunk *chunk) {
     roast_key_source from = {chunk, roast_file_sizes_find(&chunks->files, chunk->file),
                              chunks->count++};
-    source at = {chunks, json, log, chunk, NULL};
     const roast_key *key = roast_keys;
-#define PLAIN(...) ROAST_TRY(put_key(&at, key++, &from));
-#define OTHER(name, function)                                                                      \
-    at.key = #name;                                                                                \
-    ROAST_TRY(put_##function(&at));
+#define PLAIN(...)            ROAST_TRY(put_key(chunks, key++, &from));
+#define OTHER(name, function) ROAST_TRY(put_##function(chunks, chunk));
     ROAST_CHUNK_KEYS(PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, OTHER)
 #undef PLAIN
 #undef OTHER
-    put_customs(json, log, chunk, true);
+    put_customs(chunks, chunk, true);
     return ROAST_OK;
 }

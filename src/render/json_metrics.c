@@ -3,41 +3,23 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/intern.h"
-#include "model/keys.h"
-#include "render/rows.h"
-
 /* ---- numbers ---- */
-
-static void put_aliases(roast_json *json, const char *names, roast_value value) {
-    while (*names != '\0') {
-        char name[64];
-        size_t len = strcspn(names, " ");
-        if (len < sizeof name) {
-            memcpy(name, names, len);
-            name[len] = '\0';
-            roast_json_put_value(json, name, value);
-        }
-        names += len;
-        names += *names == ' ';
-    }
-}
 
 static void put_scalars(roast_json *json, const roast_metrics *metrics) {
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
         const roast_metric_info *info = roast_catalogue_at(i);
-        roast_value value = roast_metrics_at(metrics, i);
-        roast_json_put_value(json, info->key, value);
-        put_aliases(json, info->aliases, value);
+        char name[ROAST_MAX_METRIC_NAME];
+        for (uint32_t n = 0; roast_metric_name(info, n, name); n++)
+            roast_json_put_value(json, name, roast_metrics_at(metrics, i));
     }
 }
 
 /* ---- tables ---- */
 
-/* Of chunks whose dataset is not known, unless a dataset is really called so. */
+/* The name of the row for chunks of an unknown dataset; another dataset may really be called "unknown". */
 static roast_str unknown_name(const roast_row_table *table, const void *rows, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (roast_str_equal(roast_table_row_name(table, roast_table_row(table, rows, i)),
+        if (roast_str_equal(roast_table_row_name(roast_table_row(table, rows, i)),
                             roast_str_of("unknown")))
             return roast_str_of("(unknown)");
     return roast_str_of("unknown");
@@ -54,11 +36,10 @@ static void put_table(roast_json *json, const roast_metrics *metrics,
     const roast_row_table *table = roast_row_table_at(number);
     uint32_t count;
     const void *rows = roast_row_table_rows(metrics, number, &count);
-    roast_json_key(json, table->key);
-    roast_json_begin_object(json);
+    roast_json_put_object(json, table->key);
     for (uint32_t i = 0; i < count; i++) {
         const void *row = roast_table_row(table, rows, i);
-        roast_str name = roast_table_row_name(table, row);
+        roast_str name = roast_table_row_name(row);
         roast_json_key_str(json, name.data != NULL ? name : unknown_name(table, rows, count));
         roast_json_begin_object(json);
         if (number == ROAST_ROWS_worker_health)
@@ -76,8 +57,8 @@ typedef struct section_group {
     const roast_section_row *of[ROAST_SECTION_KINDS];
 } section_group;
 
-/* A name that was used for several sorts has one entry: its count and type are those of the first sort,
- * and the values of all of them are there. */
+/* A name that was used for several kinds of section has one entry with the values of all of them. Its count and type
+ * are those of the first kind. */
 static void put_group(roast_json *json, const section_group *group) {
     const roast_row_table *table = roast_row_table_at(ROAST_ROWS_sections);
     const roast_section_row *first = NULL;
@@ -88,8 +69,7 @@ static void put_group(roast_json *json, const section_group *group) {
         if (first == NULL) {
             roast_json_key_str(json, row->name);
             roast_json_begin_object(json);
-            roast_json_key(json, "type");
-            roast_json_text(json, roast_section_kind_name(kind));
+            roast_json_put_text(json, "type", roast_section_kind_name(kind));
         }
         for (size_t i = 0; i < table->n_columns; i++)
             if (first == NULL || strcmp(table->columns[i].key, "count") != 0)
@@ -113,13 +93,12 @@ static roast_status group_sections(const roast_section_row *rows, uint32_t count
 
 static roast_status put_sections(roast_json *json, const roast_metrics *metrics) {
     uint32_t count;
-    const roast_section_row *rows = roast_metrics_sections(metrics, &count);
+    const roast_section_row *rows = roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     roast_intern names = {0};
     section_group *groups = roast_alloc_zero(((size_t)count + 1) * sizeof *groups);
     roast_status status =
         groups != NULL ? group_sections(rows, count, &names, groups) : ROAST_ENOMEM;
-    roast_json_key(json, "sections");
-    roast_json_begin_object(json);
+    roast_json_put_object(json, "sections");
     for (uint32_t i = 0; status == ROAST_OK && i < names.count; i++)
         put_group(json, &groups[i]);
     roast_json_end_object(json);
@@ -139,14 +118,13 @@ static void put_measured(roast_json *json, roast_value value) {
 
 static void put_file_lists(roast_json *json, const roast_metrics *metrics) {
     uint32_t count;
-    const roast_file_row *rows = roast_metrics_file_rows(metrics, &count);
-    roast_json_key(json, "compression_ratios");
-    roast_json_begin_array(json);
+    const roast_file_row *rows =
+        roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count);
+    roast_json_put_array(json, "compression_ratios");
     for (uint32_t i = 0; i < count; i++)
         put_measured(json, rows[i].compression_ratio);
     roast_json_end_array(json);
-    roast_json_key(json, "bytes_read_percent_per_file");
-    roast_json_begin_array(json);
+    roast_json_put_array(json, "bytes_read_percent_per_file");
     for (uint32_t i = 0; i < count; i++)
         put_measured(json, rows[i].bytes_read_percent);
     roast_json_end_array(json);
@@ -165,30 +143,32 @@ roast_status roast_json_put_metrics(roast_json *json, const roast_metrics *metri
     return ROAST_OK;
 }
 
-void roast_json_put_head(roast_json *json, const roast_run *head) {
-    roast_json_key(json, "meta");
-    roast_json_begin_object(json);
-    for (uint32_t i = 0; i < roast_run_meta_count(head); i++) {
+void roast_json_put_meta(roast_json *json, const char *name, const roast_run *run) {
+    roast_json_put_object(json, name);
+    for (uint32_t i = 0; i < roast_run_meta_count(run); i++) {
         roast_str key, value;
-        roast_run_meta_at(head, i, &key, &value);
+        roast_run_meta_at(run, i, &key, &value);
         roast_json_key_str(json, key);
         roast_json_str(json, value);
     }
     roast_json_end_object(json);
-    roast_json_key(json, "notes");
-    roast_json_begin_array(json);
-    for (uint32_t i = 0; i < roast_run_note_count(head); i++)
-        roast_json_str(json, roast_run_note(head, i));
+}
+
+void roast_json_put_head(roast_json *json, const roast_run *run) {
+    roast_json_put_meta(json, "meta", run);
+    roast_json_put_array(json, "notes");
+    for (uint32_t i = 0; i < roast_run_note_count(run); i++)
+        roast_json_str(json, roast_run_note(run, i));
     roast_json_end_array(json);
 }
 
-roast_status roast_json_metrics(const roast_metrics *metrics, const roast_run *head,
+roast_status roast_json_metrics(const roast_metrics *metrics, const roast_run *run,
                                 roast_sink *sink, roast_error *err) {
     roast_json json;
     roast_json_init(&json, sink, 2);
     roast_json_begin_object(&json);
     roast_status status = roast_json_put_metrics(&json, metrics);
-    roast_json_put_head(&json, head);
+    roast_json_put_head(&json, run);
     roast_json_end_object(&json);
     roast_json_end(&json);
     if (status != ROAST_OK)

@@ -4,103 +4,19 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "render/tails.h"
+#include "render/unicode.h"
 
-/* The parts of the document that come bit by bit, in their order. */
-typedef enum part { PART_FILES, PART_SERIES, PART_CHUNKS, PART_END } part;
-
-struct roast_json_run {
-    roast_json json;
-    const roast_run *head;
-    roast_json_chunks *chunks;
-    part part;
-    bool series_is_written;
-    roast_buffer text;
-};
-
-/* Lines: the members of the document and, one level below, the rows of its tables. */
+/* Members of the document and rows of its tables have lines of their own. */
 enum { OPEN = 2, OPEN_IN_SERIES = 3 };
-
-static roast_status failed(roast_status status, roast_error *err) {
-    if (status == ROAST_OK || status == ROAST_ESTATE)
-        return status;
-    return roast_error_set(err, status, "json", -1, "no memory to write JSON");
-}
-
-/* ---- parts ---- */
-
-static void begin_part(roast_json_run *writer) {
-    if (writer->part == PART_FILES) {
-        roast_json_key(&writer->json, "file_metadata");
-        roast_json_begin_object(&writer->json);
-    } else if (writer->part == PART_CHUNKS) {
-        roast_json_key(&writer->json, "raw_chunk_metrics");
-        roast_json_begin_array(&writer->json);
-    }
-}
-
-static void end_part(roast_json_run *writer) {
-    if (writer->part == PART_FILES)
-        roast_json_end_object(&writer->json);
-    else if (writer->part == PART_CHUNKS)
-        roast_json_end_array(&writer->json);
-}
-
-static roast_status go_to(roast_json_run *writer, part wanted, roast_error *err) {
-    if (wanted < writer->part)
-        return roast_error_set(err, ROAST_ESTATE, "json", -1,
-                               "files come first, then the series, then the chunks");
-    while (writer->part < wanted) {
-        end_part(writer);
-        writer->part++;
-        begin_part(writer);
-    }
-    return ROAST_OK;
-}
-
-/* ---- life ---- */
-
-roast_status roast_json_run_new(const roast_metrics *metrics, const roast_run *head,
-                                roast_sink *sink, roast_json_run **out, roast_error *err) {
-    roast_json_run *writer = roast_alloc_zero(sizeof *writer);
-    roast_status status = writer != NULL ? roast_json_chunks_new(&writer->chunks) : ROAST_ENOMEM;
-    if (status == ROAST_OK) {
-        writer->head = head;
-        roast_json_init(&writer->json, sink, OPEN);
-        roast_json_begin_object(&writer->json);
-        status = roast_json_put_metrics(&writer->json, metrics);
-    }
-    if (status != ROAST_OK) {
-        roast_json_run_free(writer);
-        return failed(status, err);
-    }
-    roast_json_put_head(&writer->json, head);
-    begin_part(writer);
-    *out = writer;
-    return ROAST_OK;
-}
-
-void roast_json_run_free(roast_json_run *writer) {
-    if (writer == NULL)
-        return;
-    roast_json_chunks_free(writer->chunks);
-    roast_buffer_reset(&writer->text);
-    roast_free(writer);
-}
 
 /* ---- files ---- */
 
-static void put_known(roast_json *json, const char *key, int64_t value) {
-    if (value >= 0)
-        roast_json_put_value(json, key, roast_value_int(value));
-}
-
 static void put_branches(roast_json *json, const roast_chunklog *log, const roast_file *file) {
-    roast_tail tail = roast_tail_of_file(log, file);
+    roast_tail_cursor tail;
     roast_branch_size branch;
-    roast_json_key(json, "branch_bytes");
-    roast_json_begin_object(json);
-    while (roast_tail_next_size(&tail, &branch)) {
+    roast_file_branches(log, file, &tail);
+    roast_json_put_object(json, "branch_bytes");
+    while (roast_file_next_branch(&tail, &branch)) {
         if (branch.bytes < 0)
             continue;
         roast_json_key_str(json, branch.name);
@@ -109,38 +25,44 @@ static void put_branches(roast_json *json, const roast_chunklog *log, const roas
     roast_json_end_object(json);
 }
 
-roast_status roast_json_run_file(roast_json_run *writer, const roast_chunklog *log,
-                                 const roast_file *file, roast_error *err) {
-    roast_json *json = &writer->json;
-    ROAST_TRY(go_to(writer, PART_FILES, err));
-    bool is_new;
-    ROAST_TRY(failed(roast_json_chunks_file(writer->chunks, file, &is_new), err));
-    if (!is_new)
-        return ROAST_OK;
+static void put_file(roast_json *json, const roast_chunklog *log, const roast_file *file) {
+    double ratio;
     roast_json_key_str(json, file->name);
     roast_json_begin_object(json);
     roast_json_put_str(json, "filename", file->name);
-    if (file->tree_bytes >= 0 && file->tree_uncompressed_bytes > 0)
-        roast_json_put_real(json, "compression_ratio",
-                            (double)file->tree_bytes / (double)file->tree_uncompressed_bytes);
-    put_known(json, "total_branches", file->total_branches);
-    put_known(json, "total_tree_bytes", file->tree_bytes);
+    if (roast_file_ratio(file, &ratio))
+        roast_json_put_real(json, "compression_ratio", ratio);
+    roast_json_put_count(json, "total_branches", file->total_branches);
+    roast_json_put_count(json, "total_tree_bytes", file->tree_bytes);
     put_branches(json, log, file);
     roast_json_end_object(json);
+}
+
+/* Each name once. */
+static roast_status put_files(roast_json_chunks *chunks) {
+    roast_file_cursor cursor;
+    roast_file file;
+    roast_json_put_object(chunks->json, "file_metadata");
+    roast_file_cursor_init(&cursor, chunks->log);
+    while (roast_file_cursor_next(&cursor, &file)) {
+        uint32_t before = chunks->files.names.count;
+        ROAST_TRY(roast_file_sizes_add(&chunks->files, &file));
+        if (chunks->files.names.count > before)
+            put_file(chunks->json, chunks->log, &file);
+    }
+    roast_json_end_object(chunks->json);
     return ROAST_OK;
 }
 
 /* ---- the series ---- */
 
 static void put_counts(roast_json *json, const roast_series *series) {
-    roast_json_key(json, "worker_counts");
-    roast_json_begin_array(json);
+    roast_json_put_array(json, "worker_counts");
     for (uint64_t tick = 0; tick < roast_series_tick_count(series); tick++) {
         roast_json_begin_object(json);
         roast_json_key(json, "timestamp");
         roast_json_time(json, roast_series_tick_time(series, tick));
-        roast_json_key(json, "worker_count");
-        roast_json_uint(json, roast_series_tick_workers(series, tick));
+        roast_json_put_int(json, "worker_count", roast_series_tick_workers(series, tick));
         roast_json_end_object(json);
     }
     roast_json_end_array(json);
@@ -154,11 +76,11 @@ static void put_value(roast_json *json, const roast_series_column_info *column, 
     if (column->steps_per_unit > 1 || !(value >= -0x1p63 && value < 0x1p63))
         roast_json_put_real(json, column->json_key, value);
     else
-        roast_json_put_value(json, column->json_key, roast_value_int((int64_t)value));
+        roast_json_put_int(json, column->json_key, (int64_t)value);
     roast_json_end_object(json);
 }
 
-/* The list is there only if there is something in it. */
+/* A worker without a value has no list. */
 static void put_worker(roast_json *json, const roast_series *series, uint32_t worker, int column) {
     roast_series_cursor cursor;
     roast_sample sample;
@@ -178,16 +100,13 @@ static void put_worker(roast_json *json, const roast_series *series, uint32_t wo
         roast_json_end_array(json);
 }
 
-static void put_series(roast_json_run *writer, const roast_series *series) {
-    roast_json *json = &writer->json;
-    const roast_series *counts = roast_run_counts_view(writer->head);
-    roast_json_key(json, "tracking_data");
+static void put_series(roast_json *json, const roast_run *run) {
+    const roast_series *series = roast_run_series_view(run), *counts = roast_run_counts_view(run);
     json->open = OPEN_IN_SERIES;
-    roast_json_begin_object(json);
+    roast_json_put_object(json, "tracking_data");
     put_counts(json, counts != NULL ? counts : series);
     for (int column = 0; column < ROAST_COLUMNS; column++) {
-        roast_json_key(json, roast_series_column_at(column)->key);
-        roast_json_begin_object(json);
+        roast_json_put_object(json, roast_series_column_at(column)->key);
         for (uint32_t worker = 0; worker < roast_series_worker_count(series); worker++)
             put_worker(json, series, worker, column);
         roast_json_end_object(json);
@@ -196,28 +115,23 @@ static void put_series(roast_json_run *writer, const roast_series *series) {
     json->open = OPEN;
 }
 
-roast_status roast_json_run_series(roast_json_run *writer, const roast_series *series,
-                                   roast_error *err) {
-    ROAST_TRY(go_to(writer, PART_SERIES, err));
-    if (writer->series_is_written)
-        return roast_error_set(err, ROAST_ESTATE, "json", -1, "the series comes once");
-    writer->series_is_written = true;
-    put_series(writer, series);
+/* ---- chunks ---- */
+
+static roast_status put_chunks(roast_json_chunks *chunks) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    roast_json_put_array(chunks->json, "raw_chunk_metrics");
+    roast_chunk_cursor_init(&cursor, chunks->log);
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        roast_json_begin_object(chunks->json);
+        ROAST_TRY(roast_json_put_chunk(chunks, &chunk));
+        roast_json_end_object(chunks->json);
+    }
+    roast_json_end_array(chunks->json);
     return ROAST_OK;
 }
 
-/* ---- chunks ---- */
-
-roast_status roast_json_run_chunk(roast_json_run *writer, const roast_chunklog *log,
-                                  const roast_chunk *chunk, roast_error *err) {
-    ROAST_TRY(go_to(writer, PART_CHUNKS, err));
-    roast_json_begin_object(&writer->json);
-    roast_status status = roast_json_put_chunk(writer->chunks, &writer->json, log, chunk);
-    roast_json_end_object(&writer->json);
-    return failed(status, err);
-}
-
-/* ---- sections beside the chunks ---- */
+/* ---- sections that belong to no chunk ---- */
 
 static void put_section(roast_json *json, const roast_section *section) {
     roast_json_begin_object(json);
@@ -227,94 +141,106 @@ static void put_section(roast_json *json, const roast_section *section) {
     else if (section->kind == ROAST_SECTION_MEMORY)
         roast_json_put_real(json, "mem_delta_mb", (double)section->value / 1e6);
     else
-        roast_json_put_value(json, "bytes", roast_value_int(section->value));
+        roast_json_put_int(json, "bytes", section->value);
     roast_json_end_object(json);
 }
 
 static void put_own_sections(roast_json *json, const roast_chunklog *log) {
     roast_chunk_cursor cursor;
     roast_chunk record;
+    roast_tail_cursor tail;
     roast_section section;
-    roast_json_key(json, "raw_section_metrics");
-    roast_json_begin_array(json);
-    if (log != NULL) {
+    roast_json_put_array(json, "raw_section_metrics");
+    if (log != NULL)
         roast_chunk_cursor_init(&cursor, log);
-        while (roast_chunk_cursor_next(&cursor, &record)) {
-            roast_tail tail = roast_tail_of_sections(log, &record);
-            while (roast_tail_next_section(&tail, &section))
-                put_section(json, &section);
-        }
+    while (log != NULL && roast_chunk_cursor_next(&cursor, &record)) {
+        roast_chunk_sections(log, &record, &tail);
+        while (roast_chunk_next_section(&tail, &section))
+            put_section(json, &section);
     }
     roast_json_end_array(json);
 }
 
 /* ---- spans; their keys are tuples in Python ---- */
 
-/* As repr() shows it, but for characters beyond Latin-1 that cannot be seen: they stay as they are. */
-static roast_status add_repr(roast_buffer *out, roast_str text) {
-    const uint8_t *at = (const uint8_t *)text.data;
-    bool has_single = memchr(at, '\'', text.len) != NULL;
-    char quote = has_single && memchr(at, '"', text.len) == NULL ? '"' : '\'';
-    ROAST_TRY(roast_buffer_append(out, &quote, 1));
-    for (size_t left = text.len, len; left > 0; at += len, left -= len) {
-        char escape[8];
-        bool good = roast_utf8_character(at, left, &len);
-        unsigned code = len == 1 ? at[0] : len == 2 ? (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu) : 256;
-        const char *known = code == '\n'   ? "\\n"
-                            : code == '\r' ? "\\r"
-                            : code == '\t' ? "\\t"
-                                           : NULL;
-        if (!good) {
-            ROAST_TRY(roast_buffer_append(out, ROAST_UTF8_REPLACEMENT, 3));
-        } else if (known != NULL) {
-            ROAST_TRY(roast_buffer_append(out, known, 2));
-        } else if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad) {
-            int size = snprintf(escape, sizeof escape, "\\x%02x", code);
-            ROAST_TRY(roast_buffer_append(out, escape, (size_t)size));
-        } else {
-            if (code == '\\' || code == (unsigned char)quote)
-                ROAST_TRY(roast_buffer_append(out, "\\", 1));
-            ROAST_TRY(roast_buffer_append(out, at, len));
-        }
-    }
-    return roast_buffer_append(out, &quote, 1);
+/* As Python's repr() shows it; only invisible characters beyond Latin-1 stay as they are. */
+static void put_repr_character(roast_sink *sink, uint32_t code, roast_str bytes) {
+    const char *known = code == '\n' ? "\\n" : code == '\r' ? "\\r" : code == '\t' ? "\\t" : NULL;
+    if (code == ROAST_BROKEN)
+        roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
+    else if (known != NULL)
+        roast_sink_puts(sink, known);
+    else if (code == '\\' || code == '\'')
+        roast_sink_printf(sink, "\\%c", (char)code);
+    else if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad)
+        roast_sink_printf(sink, "\\x%02x", (unsigned)code);
+    else
+        roast_sink_str(sink, bytes);
 }
 
-static roast_status span_key(roast_buffer *out, const roast_span_value *span) {
+static void put_repr(roast_sink *sink, roast_str text) {
+    bool has_single = memchr(text.data, '\'', text.len) != NULL;
+    bool in_double = has_single && memchr(text.data, '"', text.len) == NULL;
+    roast_sink_puts(sink, in_double ? "\"" : "'");
+    roast_text_put_by(sink, text, in_double ? "\\" : "\\'", put_repr_character);
+    roast_sink_puts(sink, in_double ? "\"" : "'");
+}
+
+static roast_status put_span(roast_json *json, const roast_span_value *span) {
     const roast_str names[] = {span->context, span->prefix, span->activity, span->unit};
-    out->len = 0;
+    roast_sink *key;
+    ROAST_TRY(roast_sink_new_memory(&key, NULL));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (names[i].data == NULL)
             continue;
-        ROAST_TRY(roast_buffer_append(out, i == 0 ? "(" : ", ", i == 0 ? 1 : 2));
-        ROAST_TRY(add_repr(out, names[i]));
+        roast_sink_puts(key, i == 0 ? "(" : ", ");
+        put_repr(key, names[i]);
     }
-    return roast_buffer_append(out, ")", 1);
+    roast_sink_puts(key, ")");
+    roast_status status = roast_sink_finish(key, NULL);
+    if (status == ROAST_OK) {
+        roast_json_key_str(json, roast_sink_memory(key));
+        roast_json_real(json, span->value);
+    }
+    roast_sink_free(key);
+    return status;
 }
 
-static roast_status put_spans(roast_json_run *writer) {
-    roast_json *json = &writer->json;
-    roast_json_key(json, "raw_span_metrics");
-    roast_json_begin_object(json);
-    for (uint32_t i = 0; i < roast_run_span_count(writer->head); i++) {
-        roast_span_value span = roast_run_span(writer->head, i);
-        ROAST_TRY(span_key(&writer->text, &span));
-        roast_json_key_str(json, (roast_str){(const char *)writer->text.data, writer->text.len});
-        roast_json_real(json, span.value);
+static roast_status put_spans(roast_json *json, const roast_run *run) {
+    roast_json_put_object(json, "raw_span_metrics");
+    for (uint32_t i = 0; i < roast_run_span_count(run); i++) {
+        roast_span_value span = roast_run_span(run, i);
+        ROAST_TRY(put_span(json, &span));
     }
     roast_json_end_object(json);
     return ROAST_OK;
 }
 
-/* ---- the end ---- */
+/* ---- all of it ---- */
 
-roast_status roast_json_run_end(roast_json_run *writer, roast_error *err) {
-    ROAST_TRY(go_to(writer, PART_END, err));
-    put_own_sections(&writer->json, roast_run_sections_view(writer->head));
-    roast_status status = put_spans(writer);
-    if (status != ROAST_OK)
-        return failed(status, err);
-    roast_json_end_object(&writer->json);
-    roast_json_end(&writer->json);
+static roast_status put_run(roast_json_chunks *chunks, const roast_metrics *metrics,
+                            const roast_run *run) {
+    roast_json *json = chunks->json;
+    roast_json_begin_object(json);
+    ROAST_TRY(roast_json_put_metrics(json, metrics));
+    roast_json_put_head(json, run);
+    ROAST_TRY(put_files(chunks));
+    put_series(json, run);
+    ROAST_TRY(put_chunks(chunks));
+    put_own_sections(json, roast_run_sections_view(run));
+    ROAST_TRY(put_spans(json, run));
+    roast_json_end_object(json);
+    roast_json_end(json);
     return ROAST_OK;
+}
+
+roast_status roast_json_run(const roast_metrics *metrics, const roast_run *run, roast_sink *sink,
+                            roast_error *err) {
+    roast_json json;
+    roast_json_chunks chunks = {.json = &json, .log = roast_run_chunks_view(run)};
+    roast_json_init(&json, sink, OPEN);
+    roast_status status = put_run(&chunks, metrics, run);
+    roast_json_chunks_reset(&chunks);
+    return status == ROAST_OK ? ROAST_OK
+                              : roast_error_set(err, status, "json", -1, "no memory to write JSON");
 }

@@ -1,12 +1,12 @@
-#include "roast/json.h"
+#include "render/json_writer.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/utf8.h"
-#include "render/json_check.h"
 #include "render/moment.h"
 #include "render/unicode.h"
 
@@ -18,7 +18,7 @@ void roast_json_end(roast_json *json) {
     roast_sink_puts(json->sink, "\n");
 }
 
-/* ---- where a value stands ---- */
+/* ---- separators and indentation ---- */
 
 static void new_line(roast_json *json) {
     roast_sink_puts(json->sink, "\n");
@@ -82,51 +82,25 @@ void roast_json_end_array(roast_json *json) {
 
 /* ---- texts ---- */
 
-/* Bytes from `at` on that stand for themselves in a string. */
-static size_t plain_run(const uint8_t *at, size_t left) {
-    size_t len = 0;
-    while (len < left && at[len] >= 0x20 && at[len] < 0x7f && at[len] != '"' && at[len] != '\\')
-        len++;
-    return len;
-}
-
-size_t roast_json_put_character(roast_sink *sink, roast_str text) {
-    uint32_t code;
-    size_t len = roast_utf8_next(text, 0, &code);
+/* A character inside a string. */
+static void put_character(roast_sink *sink, uint32_t code, roast_str bytes) {
+    static const char known[] = "\bb\ff\nn\rr\tt";
+    const char *letter = code != 0 && code < 0x20 ? strchr(known, (int)code) : NULL;
     if (code == ROAST_BROKEN)
         roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
+    else if (code == '"' || code == '\\')
+        roast_sink_printf(sink, "\\%c", (char)code);
+    else if (letter != NULL)
+        roast_sink_printf(sink, "\\%c", letter[1]);
     else if (roast_code_is_unsafe(code))
         roast_sink_printf(sink, "\\u%04x", (unsigned)code);
     else
-        roast_sink_write(sink, text.data, len);
-    return len;
-}
-
-static void put_escape(roast_sink *sink, uint8_t byte) {
-    static const char short_of[0x20] = {
-        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
-    if (byte == '"' || byte == '\\')
-        roast_sink_printf(sink, "\\%c", byte);
-    else if (byte < 0x20 && short_of[byte] != 0)
-        roast_sink_printf(sink, "\\%c", short_of[byte]);
-    else
-        roast_sink_printf(sink, "\\u%04x", byte);
+        roast_sink_str(sink, bytes);
 }
 
 static void put_string(roast_sink *sink, roast_str text) {
-    const uint8_t *at = (const uint8_t *)text.data;
     roast_sink_puts(sink, "\"");
-    for (size_t left = text.len, len; left > 0; at += len, left -= len) {
-        len = plain_run(at, left);
-        if (len > 0) {
-            roast_sink_write(sink, at, len);
-        } else if (*at < 0x7f) {
-            put_escape(sink, *at);
-            len = 1;
-        } else {
-            len = roast_json_put_character(sink, (roast_str){(const char *)at, left});
-        }
-    }
+    roast_text_put_by(sink, text, "\"\\", put_character);
     roast_sink_puts(sink, "\"");
 }
 
@@ -141,6 +115,16 @@ void roast_json_key(roast_json *json, const char *key) {
     roast_json_key_str(json, roast_str_of(key));
 }
 
+void roast_json_put_object(roast_json *json, const char *key) {
+    roast_json_key(json, key);
+    roast_json_begin_object(json);
+}
+
+void roast_json_put_array(roast_json *json, const char *key) {
+    roast_json_key(json, key);
+    roast_json_begin_array(json);
+}
+
 void roast_json_str(roast_json *json, roast_str text) {
     before_item(json);
     if (text.data == NULL)
@@ -149,14 +133,10 @@ void roast_json_str(roast_json *json, roast_str text) {
         put_string(json->sink, text);
 }
 
-void roast_json_text(roast_json *json, const char *text) {
-    roast_json_str(json, roast_str_of(text));
-}
-
 void roast_json_time(roast_json *json, roast_utc when) {
     char text[ROAST_MOMENT_TEXT];
     roast_moment_text(when, "+00:00", text);
-    roast_json_text(json, text);
+    roast_json_str(json, roast_str_of(text));
 }
 
 /* ---- numbers and words ---- */
@@ -194,20 +174,6 @@ void roast_json_real(roast_json *json, double value) {
     put_word(json, text);
 }
 
-void roast_json_fixed(roast_json *json, int64_t value, unsigned places) {
-    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, scale = 1;
-    places = places > 18 ? 18 : places;
-    for (unsigned i = 0; i < places; i++)
-        scale *= 10;
-    uint64_t rest = magnitude % scale;
-    for (; places > 0 && rest % 10 == 0; places--)
-        rest /= 10;
-    before_item(json);
-    roast_sink_printf(json->sink, "%s%" PRIu64, value < 0 ? "-" : "", magnitude / scale);
-    if (places > 0)
-        roast_sink_printf(json->sink, ".%0*" PRIu64, (int)places, rest);
-}
-
 /* ---- members that may be absent ---- */
 
 void roast_json_put_value(roast_json *json, const char *key, roast_value value) {
@@ -218,6 +184,15 @@ void roast_json_put_value(roast_json *json, const char *key, roast_value value) 
         roast_json_int(json, value.integer);
     else
         roast_json_real(json, value.real);
+}
+
+void roast_json_put_int(roast_json *json, const char *key, int64_t value) {
+    roast_json_put_value(json, key, roast_value_int(value));
+}
+
+void roast_json_put_count(roast_json *json, const char *key, int64_t value) {
+    if (value >= 0)
+        roast_json_put_int(json, key, value);
 }
 
 void roast_json_put_real(roast_json *json, const char *key, double value) {
@@ -231,13 +206,76 @@ void roast_json_put_str(roast_json *json, const char *key, roast_str text) {
     roast_json_str(json, text);
 }
 
+void roast_json_put_text(roast_json *json, const char *key, const char *text) {
+    roast_json_put_str(json, key, roast_str_of(text));
+}
+
 /* ---- JSON that is there already ---- */
 
+/* Bytes of the string that begins here, with its quotes. */
+static size_t string_length(const char *at, size_t left) {
+    size_t len = 1;
+    while (len < left && at[len] != '"')
+        len += at[len] == '\\' ? 2 : 1;
+    return len < left ? len + 1 : left;
+}
+
+/* A character of a string that is JSON already: its escapes stay. A control character stays too: such a text is no
+ * JSON. */
+static void copy_character(roast_sink *sink, uint32_t code, roast_str bytes) {
+    if (code < 0x20)
+        roast_sink_str(sink, bytes);
+    else
+        put_character(sink, code, bytes);
+}
+
+/* The length of a number that Python writes and JSON does not know; 0: none begins here. */
+static size_t no_number(const char *at, size_t left) {
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (left >= strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
+static void copy_json(roast_sink *sink, roast_str text) {
+    const char *at = text.data;
+    for (size_t left = text.len, len; left > 0; at += len, left -= len) {
+        if (*at == '"') {
+            len = string_length(at, left);
+            roast_text_put_by(sink, (roast_str){at, len}, "", copy_character);
+        } else if ((len = no_number(at, left)) > 0) {
+            roast_sink_puts(sink, "null");
+        } else {
+            len = 1; /* A line feed would break what has one line a record. */
+            roast_sink_write(sink, *at == '\n' || *at == '\r' ? " " : at, 1);
+        }
+    }
+}
+
+static bool is_json(roast_str text) {
+    json_t *value = json_loadb(text.data, text.len,
+                               JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
+    json_decref(value);
+    /* jansson takes a NUL for the end of the text. */
+    return value != NULL && memchr(text.data, '\0', text.len) == NULL;
+}
+
 void roast_json_raw(roast_json *json, roast_str text) {
-    if (!roast_json_is_valid(text)) {
-        roast_json_str(json, text);
+    roast_sink *copy;
+    roast_error err;
+    if (roast_sink_new_memory(&copy, &err) != ROAST_OK) {
+        roast_sink_fail(json->sink, err.status, err.message);
         return;
     }
-    before_item(json);
-    roast_json_copy(json->sink, text);
+    copy_json(copy, text);
+    if (roast_sink_finish(copy, &err) != ROAST_OK) {
+        roast_sink_fail(json->sink, err.status, err.message);
+    } else if (is_json(roast_sink_memory(copy))) {
+        before_item(json);
+        roast_sink_str(json->sink, roast_sink_memory(copy));
+    } else {
+        roast_json_str(json, text);
+    }
+    roast_sink_free(copy);
 }

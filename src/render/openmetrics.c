@@ -6,49 +6,37 @@
 
 #include "base/number.h"
 #include "model/keys.h"
-#include "render/rows.h"
 #include "render/unicode.h"
-#include "roast/grid.h"
 
 /* ---- texts ---- */
 
-/* What is not safe to show becomes its code, in letters; the format has no escape for it. */
-static size_t put_character(roast_sink *sink, roast_str text) {
-    uint32_t code;
-    size_t len = roast_utf8_next(text, 0, &code);
-    if (roast_code_is_unsafe(code))
-        roast_sink_puts(sink, "\\");
-    roast_text_put_clean(sink, (roast_str){text.data, len});
-    return len;
+/* The format escapes three characters. A character that is not safe to show becomes its code, in letters. */
+static void put_character(roast_sink *sink, uint32_t code, roast_str bytes) {
+    if (code == '\n')
+        roast_sink_puts(sink, "\\n");
+    else if (code == '\\' || code == '"')
+        roast_sink_printf(sink, "\\%c", (char)code);
+    else {
+        if (roast_code_is_unsafe(code))
+            roast_sink_puts(sink, "\\");
+        roast_put_clean_code(sink, code, bytes);
+    }
 }
 
 static void put_escaped(roast_sink *sink, roast_str text) {
-    const uint8_t *at = (const uint8_t *)text.data;
-    for (size_t left = text.len, len; left > 0; at += len, left -= len) {
-        for (len = 0;
-             len < left && at[len] >= 0x20 && at[len] < 0x7f && at[len] != '\\' && at[len] != '"';)
-            len++;
-        if (len > 0) {
-            roast_sink_write(sink, at, len);
-        } else if (*at == '\\' || *at == '"' || *at == '\n') {
-            roast_sink_printf(sink, "\\%c", *at == '\n' ? 'n' : *at);
-            len = 1;
-        } else {
-            len = put_character(sink, (roast_str){(const char *)at, left});
-        }
-    }
+    roast_text_put_by(sink, text, "\\\"", put_character);
 }
 
 /* ---- families ---- */
 
-typedef struct metric_family {
+typedef struct exposed_family {
     roast_sink *sink;
     const char *noun; /* of what it tells, in front of the key: "dataset"; NULL: of the run */
     const roast_metric_info *info;
     bool begun; /* type, help and unit are written */
-} metric_family;
+} exposed_family;
 
-/* What the last word of a key says of its unit, where it does. */
+/* The unit as the last word of a key names it; NULL where the key does not. */
 static const char *unit_in_name(const roast_metric_info *info) {
     static const struct {
         const char *unit, *word;
@@ -67,18 +55,18 @@ static const char *unit_in_name(const roast_metric_info *info) {
     return NULL;
 }
 
-static void put_name(const metric_family *family) {
+static void put_name(const exposed_family *family) {
     roast_sink_printf(family->sink, "roastcoffea_%s%s%s", family->noun != NULL ? family->noun : "",
                       family->noun != NULL ? "_" : "", family->info->key);
 }
 
-static void put_line(const metric_family *family, const char *what) {
+static void put_line(const exposed_family *family, const char *what) {
     roast_sink_printf(family->sink, "# %s ", what);
     put_name(family);
     roast_sink_puts(family->sink, " ");
 }
 
-static void begin_family(metric_family *family) {
+static void begin_family(exposed_family *family) {
     const roast_metric_info *info = family->info;
     const char *unit = unit_in_name(info);
     if (family->begun)
@@ -139,7 +127,7 @@ static void put_moment(roast_sink *sink, roast_utc when) {
 }
 
 /* `when` may be NULL. */
-static void put_sample(metric_family *family, const label labels[MAX_LABELS], roast_value value,
+static void put_sample(exposed_family *family, const label labels[MAX_LABELS], roast_value value,
                        const roast_utc *when) {
     if (value.kind == ROAST_VALUE_NONE || !isfinite(roast_value_number(value)))
         return;
@@ -154,11 +142,11 @@ static void put_sample(metric_family *family, const label labels[MAX_LABELS], ro
 
 /* ---- the run ---- */
 
-static void put_run(const roast_run *head, roast_str run, roast_sink *sink) {
+static void put_run(const roast_run *about, roast_str run, roast_sink *sink) {
     const label labels[MAX_LABELS] = {
         {"run", run},
         {"version", roast_str_of(roast_version())},
-        {"processor", roast_run_processor(head)},
+        {"processor", roast_run_processor(about)},
     };
     roast_sink_puts(sink, "# TYPE roastcoffea_run info\n"
                           "# HELP roastcoffea_run The run, and the version that wrote this.\n"
@@ -170,7 +158,7 @@ static void put_run(const roast_run *head, roast_str run, roast_sink *sink) {
 static void put_scalars(const roast_metrics *metrics, roast_str run, roast_sink *sink) {
     const label labels[MAX_LABELS] = {{"run", run}};
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
-        metric_family one = {.sink = sink, .info = roast_catalogue_at(i)};
+        exposed_family one = {.sink = sink, .info = roast_catalogue_at(i)};
         put_sample(&one, labels, roast_metrics_at(metrics, i), NULL);
     }
 }
@@ -187,10 +175,9 @@ static const roast_metric_info *find_column(const char *group, const char *key) 
     return NULL;
 }
 
-/* What tells a row from the others. Chunks whose dataset is not known have an empty label, which is the
- * same as none. */
+/* Sets the labels that identify a row. An unknown dataset has an empty label, which counts as none. */
 static void name_row(const roast_row_table *table, const void *row, label labels[MAX_LABELS]) {
-    roast_str name = roast_table_row_name(table, row);
+    roast_str name = roast_table_row_name(row);
     labels[1] = (label){table->noun, name.data != NULL ? name : roast_str_of("")};
     if (table == roast_row_table_at(ROAST_ROWS_sections)) {
         roast_section_kind kind = ((const roast_section_row *)row)->kind;
@@ -207,7 +194,7 @@ static void put_table(const roast_metrics *metrics, roast_row_table_number numbe
     const void *rows = roast_row_table_rows(metrics, number, &count);
     for (size_t i = 0; i < table->n_columns; i++) {
         const roast_row_column *column = &table->columns[i];
-        metric_family one = {
+        exposed_family one = {
             .sink = sink, .noun = table->noun, .info = find_column(table->key, column->key)};
         for (uint32_t j = 0; one.info != NULL && j < count; j++) {
             const void *row = roast_table_row(table, rows, j);
@@ -220,7 +207,7 @@ static void put_table(const roast_metrics *metrics, roast_row_table_number numbe
 
 /* ---- the workers over time ---- */
 
-static void put_worker(metric_family *family, const roast_series *series, uint32_t worker,
+static void put_worker(exposed_family *family, const roast_series *series, uint32_t worker,
                        int column, roast_str run) {
     const label labels[MAX_LABELS] = {{"run", run},
                                       {"worker", roast_series_worker_name(series, worker)}};
@@ -240,20 +227,20 @@ static void put_worker(metric_family *family, const roast_series *series, uint32
 
 static void put_series(const roast_series *series, roast_str run, roast_sink *sink) {
     for (int column = 0; column < ROAST_COLUMNS; column++) {
-        metric_family one = {.sink = sink, .noun = "tracked"};
+        exposed_family one = {.sink = sink, .noun = "tracked"};
         one.info = roast_catalogue_find(roast_series_column_at(column)->key, NULL);
         for (uint32_t i = 0; one.info != NULL && i < roast_series_worker_count(series); i++)
             put_worker(&one, series, i, column, run);
     }
 }
 
-void roast_openmetrics_write(const roast_metrics *metrics, const roast_run *head, roast_str run,
-                             const roast_series *series, roast_sink *sink) {
-    put_run(head, run, sink);
-    put_scalars(metrics, run, sink);
+void roast_openmetrics_write(const roast_metrics *metrics, const roast_run *run, roast_str name,
+                             bool samples, roast_sink *sink) {
+    put_run(run, name, sink);
+    put_scalars(metrics, name, sink);
     for (int table = 0; table < ROAST_ROW_TABLE_COUNT; table++)
-        put_table(metrics, table, run, sink);
-    if (series != NULL)
-        put_series(series, run, sink);
+        put_table(metrics, table, name, sink);
+    if (samples)
+        put_series(roast_run_series_view(run), name, sink);
     roast_sink_puts(sink, "# EOF\n");
 }

@@ -1,11 +1,12 @@
-/* The summary as a whole: its tables, its notes, and how they go out. */
+/* The summary as a whole: its tables and notes, drawn or as JSON. */
 #include "render/summary.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "roast/json.h"
+#include "render/grid_internal.h"
+#include "render/json_writer.h"
 
 enum {
 #define X(id, title, fill) TABLE_##id,
@@ -66,8 +67,9 @@ static roast_status take_notes(roast_summary *summary, const roast_run *about, r
 }
 
 roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *about,
-                               roast_summary **out, roast_error *err) {
-    const roast_summary_source source = {.metrics = metrics, .about = about};
+                               const roast_findings *findings, roast_summary **out,
+                               roast_error *err) {
+    const roast_summary_source source = {metrics, about, findings};
     roast_summary *summary = roast_alloc_zero(sizeof *summary);
     if (summary == NULL)
         return no_memory(err);
@@ -82,30 +84,6 @@ roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *ab
     }
     *out = summary;
     return ROAST_OK;
-}
-
-static roast_status refill(roast_summary *summary, int table, const roast_summary_source *source,
-                           roast_status (*fill)(const roast_summary_source *, roast_grid *,
-                                                roast_error *),
-                           roast_error *err) {
-    roast_grid *grid = NULL, *old = summary->tables[table];
-    roast_status status = roast_grid_new(roast_grid_id(old), roast_grid_title(old), &grid, err);
-    if (status == ROAST_OK)
-        status = fill(source, grid, err);
-    if (status != ROAST_OK) {
-        roast_grid_free(grid);
-        return status;
-    }
-    summary->tables[table] = grid;
-    roast_grid_free(old);
-    return ROAST_OK;
-}
-
-roast_status roast_summary_explain(roast_summary *summary, const roast_findings *findings,
-                                   roast_error *err) {
-    const roast_summary_source source = {.findings = findings};
-    ROAST_TRY(refill(summary, TABLE_findings, &source, roast_summary_fill_findings, err));
-    return refill(summary, TABLE_budget, &source, roast_summary_fill_budget, err);
 }
 
 void roast_summary_free(roast_summary *summary) {
@@ -161,9 +139,9 @@ roast_str roast_summary_note(const roast_summary *summary, uint32_t index) {
 
 /* ---- as text ---- */
 
-roast_grid_frame roast_summary_frame(const roast_summary *summary, unsigned width) {
+static roast_grid_frame frame_of(const roast_summary *summary, unsigned width) {
     roast_grid_frame frame = roast_grid_frame_of(width);
-    /* Twice: what facts need depends on the widest label of all of them. */
+    /* Twice: the width of a grid of facts depends on the widest label of all grids. */
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < TABLES; i++)
             if (roast_grid_has_content(summary->tables[i]))
@@ -173,24 +151,14 @@ roast_grid_frame roast_summary_frame(const roast_summary *summary, unsigned widt
 
 static void draw_note(roast_str note, unsigned width, roast_sink *sink) {
     static const char mark[] = "note: ";
-    roast_sink *clean;
-    roast_error err;
-    if (roast_sink_new_memory(&clean, &err) != ROAST_OK) {
-        roast_sink_fail(sink, err.status, err.message);
-        return;
-    }
-    roast_text_put_clean(clean, note);
-    if (roast_sink_finish(clean, &err) != ROAST_OK)
-        roast_sink_fail(sink, err.status, err.message);
     roast_sink_puts(sink, mark);
-    roast_text_put_wrapped(sink, roast_sink_memory(clean), sizeof mark - 1, sizeof mark - 1, width);
+    roast_text_put_wrapped(sink, note, sizeof mark - 1, sizeof mark - 1, width);
     roast_sink_puts(sink, "\n");
-    roast_sink_free(clean);
 }
 
 void roast_summary_draw(const roast_summary *summary, unsigned width, bool color,
                         roast_sink *sink) {
-    roast_grid_frame frame = roast_summary_frame(summary, width);
+    roast_grid_frame frame = frame_of(summary, width);
     bool first = true;
     for (int i = 0; i < TABLES; i++) {
         if (!roast_grid_has_content(summary->tables[i]))
@@ -198,7 +166,7 @@ void roast_summary_draw(const roast_summary *summary, unsigned width, bool color
         if (!first)
             roast_sink_puts(sink, "\n");
         first = false;
-        roast_grid_draw(summary->tables[i], &frame, color, sink);
+        roast_grid_draw_in(summary->tables[i], &frame, color, sink);
     }
     for (size_t i = 0; i < summary->n_notes; i++) {
         if (i == 0 && !first)
@@ -207,41 +175,44 @@ void roast_summary_draw(const roast_summary *summary, unsigned width, bool color
     }
 }
 
+bool roast_summary_draw_table(const roast_summary *summary, const char *id, unsigned width,
+                              bool color, roast_sink *sink) {
+    const roast_grid *grid = roast_summary_find(summary, id);
+    roast_grid_frame frame = frame_of(summary, width);
+    if (grid == NULL)
+        return false;
+    roast_grid_frame_fit(&frame, grid); /* it may be one without content */
+    roast_grid_draw_in(grid, &frame, color, sink);
+    return true;
+}
+
 /* ---- as JSON ---- */
 
-static void put_value(roast_json *json, roast_value value, const char *unit) {
-    roast_json_begin_object(json);
+static void put_value(roast_json *json, const char *key, roast_value value, const char *unit) {
+    roast_json_put_object(json, key);
     roast_json_key(json, "value");
     if (value.kind == ROAST_VALUE_INT)
         roast_json_int(json, value.integer);
-    else if (value.kind == ROAST_VALUE_REAL)
-        roast_json_real(json, value.real);
     else
-        roast_json_null(json);
-    roast_json_key(json, "unit");
-    roast_json_text(json, unit);
+        roast_json_real(json, value.real);
+    roast_json_put_text(json, "unit", unit);
     roast_json_end_object(json);
 }
 
 static void put_row(roast_json *json, const roast_grid *grid, uint32_t row) {
     uint32_t columns = roast_grid_column_count(grid);
     roast_json_begin_object(json);
-    roast_json_key(json, "cells");
-    roast_json_begin_array(json);
+    roast_json_put_array(json, "cells");
     for (uint32_t column = 0; column < columns; column++)
         roast_json_str(json, roast_grid_text(grid, row, column));
     roast_json_end_array(json);
-    roast_json_key(json, "values");
-    roast_json_begin_object(json);
+    roast_json_put_object(json, "values");
     for (uint32_t column = 0; column < columns; column++) {
         uint32_t count;
         const roast_grid_value *values = roast_grid_values(grid, row, column, &count);
-        for (uint32_t i = 0; i < count; i++) {
-            if (values[i].value.kind == ROAST_VALUE_NONE)
-                continue;
-            roast_json_key(json, values[i].key);
-            put_value(json, values[i].value, values[i].unit);
-        }
+        for (uint32_t i = 0; i < count; i++)
+            if (values[i].value.kind != ROAST_VALUE_NONE)
+                put_value(json, values[i].key, values[i].value, values[i].unit);
     }
     roast_json_end_object(json);
     roast_json_end_object(json);
@@ -249,17 +220,14 @@ static void put_row(roast_json *json, const roast_grid *grid, uint32_t row) {
 
 static void put_table(roast_json *json, const roast_grid *grid) {
     roast_json_begin_object(json);
-    roast_json_key(json, "id");
-    roast_json_text(json, roast_grid_id(grid));
+    roast_json_put_text(json, "id", roast_grid_id(grid));
     roast_json_put_str(json, "title", roast_grid_title(grid));
     roast_json_put_str(json, "caption", roast_grid_caption(grid));
-    roast_json_key(json, "columns");
-    roast_json_begin_array(json);
+    roast_json_put_array(json, "columns");
     for (uint32_t column = 0; column < roast_grid_column_count(grid); column++)
         roast_json_str(json, roast_grid_heading(grid, column));
     roast_json_end_array(json);
-    roast_json_key(json, "rows");
-    roast_json_begin_array(json);
+    roast_json_put_array(json, "rows");
     for (uint32_t row = 0; row < roast_grid_row_count(grid); row++)
         put_row(json, grid, row);
     roast_json_end_array(json);
@@ -270,22 +238,18 @@ void roast_summary_json(const roast_summary *summary, roast_sink *sink) {
     roast_json json;
     roast_json_init(&json, sink, 5);
     roast_json_begin_object(&json);
-    roast_json_key(&json, "tables");
-    roast_json_begin_array(&json);
+    roast_json_put_array(&json, "tables");
     for (int i = 0; i < TABLES; i++)
         if (roast_grid_has_content(summary->tables[i]))
             put_table(&json, summary->tables[i]);
     roast_json_end_array(&json);
-    roast_json_key(&json, "metrics");
-    roast_json_begin_object(&json);
+    roast_json_put_object(&json, "metrics");
     for (uint32_t i = 0; i < summary->n_scalars; i++) {
         const roast_metric_info *info = roast_catalogue_at(summary->scalars[i].index);
-        roast_json_key(&json, info->key);
-        put_value(&json, summary->scalars[i].value, info->unit);
+        put_value(&json, info->key, summary->scalars[i].value, info->unit);
     }
     roast_json_end_object(&json);
-    roast_json_key(&json, "notes");
-    roast_json_begin_array(&json);
+    roast_json_put_array(&json, "notes");
     for (size_t i = 0; i < summary->n_notes; i++)
         roast_json_str(&json, summary->notes[i]);
     roast_json_end_array(&json);

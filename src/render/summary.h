@@ -1,8 +1,8 @@
-/* What the tables of the summary are made with.
+/* The list of tables of the summary, and helpers to fill them.
  *
  * A table is a row of ROAST_SUMMARY_TABLES: an id, a title, and a function that fills its grid. A table
- * of facts is a list of labels and keys (summary_facts.c), a table of many things is code
- * (summary_rows.c, summary_quality.c). Their order is the order in which people see them. */
+ * of facts is a list of labels and keys (summary_facts.c), a table with one row for each thing is a list of columns
+ * (summary_rows.c). Tables are shown in the order of the list. */
 #ifndef ROAST_RENDER_SUMMARY_H
 #define ROAST_RENDER_SUMMARY_H
 
@@ -35,11 +35,14 @@ typedef struct roast_summary_source {
     const roast_findings *findings; /* may be NULL */
 } roast_summary_source;
 
-/* A grid that has its title and nothing else comes in. */
+/* The grid has a title, and neither columns nor cells. */
 #define X(id, title, fill)                                                                         \
     roast_status fill(const roast_summary_source *source, roast_grid *grid, roast_error *err);
 ROAST_SUMMARY_TABLES(X)
 #undef X
+
+/* The table of that id; NULL if there is none. */
+const roast_grid *roast_summary_find(const roast_summary *summary, const char *id);
 
 /* ---- for the tables ---- */
 
@@ -49,7 +52,7 @@ roast_status roast_summary_begin_facts(roast_grid *grid, roast_error *err);
 roast_status roast_summary_add_fact(roast_grid *grid, const char *label, const char *text,
                                     const roast_grid_value *values, uint32_t n_values,
                                     roast_error *err);
-/* A cell with a value of a table: its text, and key and unit for programs. */
+/* A cell with one value: its text for people, its key and unit for programs. */
 roast_status roast_summary_add_value(roast_grid *grid, const char *key, roast_value value,
                                      const char *unit, roast_error *err);
 /* NaN: not measured. */

@@ -1,10 +1,10 @@
-/* The tables of facts: which metrics stand in a row together, and the words around them. */
+/* The tables of facts: the metrics of each row, and the words around them. */
 #include "render/summary.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "roast/render.h"
+#include "roast/format.h"
 
 enum { MAX_PARTS = 4, TEXT_SIZE = 512 };
 
@@ -12,11 +12,11 @@ enum { MAX_PARTS = 4, TEXT_SIZE = 512 };
 typedef struct fact_part {
     const char *key;
     const char *before, *after; /* words around it */
-    bool counts;                /* `after` is what is counted, in singular */
-    const char *shown;          /* the unit it is shown in; NULL: one of its size */
+    bool counts;       /* `after` is a noun in singular; it gets an "s" where the number is not 1 */
+    const char *shown; /* the unit it is shown in; NULL: one of its size */
 } fact_part;
 
-/* A row: parts that were not measured are left out, and without the first there is a dash. */
+/* A row. A part that was not measured is left out; where the first one was not, the row shows a dash. */
 typedef struct fact {
     const char *label; /* NULL: that of the first part's metric */
     fact_part parts[MAX_PARTS];
@@ -83,7 +83,7 @@ static roast_status add_rows(const roast_summary_source *source, const fact *row
 
 roast_status roast_summary_fill_challenge(const roast_summary_source *source, roast_grid *grid,
                                           roast_error *err) {
-    /* In the units that the challenge is spoken of in. */
+    /* In the units of the challenge, whatever the size of the number. */
     static const fact rows[] = {
         {"Data Rate", {{.key = "data_rate_gbps", .shown = "Gbps", .after = OVER_WALL_TIME}}},
         {"Factor to 200 Gbps", {{.key = "challenge_factor"}}},

@@ -1,15 +1,15 @@
-/* What to change, and where the core-seconds went. */
+/* The tables of findings and of the budget. */
 #include <math.h>
 #include <stdio.h>
 
 #include "render/summary.h"
-#include "roast/render.h"
+#include "roast/format.h"
 
 enum { MOST_FINDINGS = 5 };
 
 /* ---- findings ---- */
 
-/* The notes of the run and the table of data quality say what was not measured. */
+/* Notes and the table of data quality already say what was not measured. */
 static bool is_told_elsewhere(const roast_finding *finding) {
     return finding->kind == ROAST_FINDING_measurement && finding->severity == ROAST_SEVERITY_note;
 }
@@ -49,10 +49,10 @@ roast_status roast_summary_fill_findings(const roast_summary_source *source, roa
     if (count == 0)
         return ROAST_OK;
     if (shown < count)
-        snprintf(text, sizeof text, "%u of %u findings; \"roast diagnose\" tells all, and why",
+        snprintf(text, sizeof text, "%u of %u findings; \"roast diagnose\" shows all, and why",
                  (unsigned)shown, (unsigned)count);
     else
-        snprintf(text, sizeof text, "\"roast diagnose\" tells what was seen, and why it matters");
+        snprintf(text, sizeof text, "\"roast diagnose\" shows the evidence, and why it matters");
     return roast_grid_set_caption(grid, roast_str_of(text), err);
 }
 

@@ -1,5 +1,5 @@
-/* The table of what the other tables rest on: how complete the records are, what was not measured and
- * why, and what measuring cost. */
+/* The table of data quality: completeness of the records, what was not measured and why, and the cost of
+ * measuring. */
 #include "render/summary.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roast/render.h"
+#include "roast/format.h"
 
 static roast_value get(const roast_summary_source *source, const char *key) {
     return roast_metrics_get(source->metrics, key);
@@ -62,7 +62,7 @@ static roast_status add_records(const roast_summary_source *source, roast_grid *
     return ROAST_OK;
 }
 
-/* What only some of the records tell. */
+/* Values that only some of the records have. */
 static roast_status add_incomplete(const roast_summary_source *source, roast_grid *grid,
                                    roast_error *err) {
     static const struct {
@@ -79,7 +79,7 @@ static roast_status add_incomplete(const roast_summary_source *source, roast_gri
         double known = number(source, told[i].key);
         if (known > 0 && known < all)
             ROAST_TRY(add_share(grid, told[i].label, told[i].key, get(source, told[i].key),
-                                whole(all), "chunks tell it", err));
+                                whole(all), "chunks have it", err));
     }
     return ROAST_OK;
 }
@@ -98,10 +98,10 @@ static roast_status add_faults(const roast_summary_source *source, roast_grid *g
     return ROAST_OK;
 }
 
-/* ---- what is not there ---- */
+/* ---- missing data ---- */
 
-/* One row a thing: what it is, a metric that is there if it was measured, and why it is not. `needs`: a
- * metric without which nobody would expect it, or NULL. */
+/* One row for each thing that may be missing: its name, a metric that is there if it was measured, and the reason
+ * why it is not. It is missed only where the metric `needs` is there (NULL: always). */
 static const struct {
     const char *label, *key, *needs, *why;
 } wanted[] = {
@@ -109,20 +109,20 @@ static const struct {
      "not given: savemetrics=True of the Runner, or set_coffea_report()"},
     {"Bytes Read (Coffea)", "total_bytes_read_coffea", "total_events",
      "not in the report: its files do not count them (Parquet)"},
-    {"Workers", "avg_workers", NULL, "nobody looked at workers (track_workers)"},
+    {"Workers", "avg_workers", NULL, "workers were not sampled (track_workers)"},
     {"Fine Metrics", "cpu_time_seconds", NULL, "no Dask spans"},
     {"Chunks", "num_successful_chunks", NULL,
      "no record: process() is not decorated with @track_metrics"},
     {"CPU Time of Chunks", "chunk_cpu_seconds", "num_successful_chunks",
-     "no record tells: the kernel does not, or readings are switched off"},
+     "in no record: not reported by the kernel, or readings are switched off"},
     {"Time before process()", "before_process_seconds", "num_successful_chunks",
-     "the executor does not tell when a task started"},
+     "the executor does not report when a task started"},
     {"Branches", "total_branches_read", "num_successful_chunks",
-     "no record tells which branches were accessed"},
+     "no record has the accessed branches"},
     {"Reads of Branches", "chunks_with_reads", "num_successful_chunks",
-     "no record tells what was read of each branch"},
+     "no record has the reads of branches"},
     {"Sizes of the Files", "files_tree_bytes", "num_successful_chunks",
-     "not known how large the files are, or what was accessed of them"},
+     "the sizes of the files or the accessed branches are not known"},
 };
 
 static roast_status add_missing(const roast_summary_source *source, roast_grid *grid,
@@ -138,7 +138,7 @@ static roast_status add_missing(const roast_summary_source *source, roast_grid *
     return ROAST_OK;
 }
 
-/* ---- what it cost ---- */
+/* ---- the cost of measuring ---- */
 
 static roast_status add_overhead(const roast_summary_source *source, roast_grid *grid,
                                  roast_error *err) {

@@ -5,15 +5,15 @@
 #include <stdio.h>
 
 #include "base/buffer.h"
-#include "render/tails.h"
+#include "plot/tasks.h"
 
-/* Numbers of processes in the trace: the run as a whole, then the workers as they are met. */
+/* Numbers of processes in the trace: the run as a whole is one, then come the workers. */
 enum { RUN_PROCESS = 0, FIRST_WORKER = 1 };
 
-struct roast_trace {
+typedef struct trace_writer {
     roast_json json;
-    const roast_run *head;
-    const roast_lanes *lanes;
+    const roast_run *run;
+    roast_task_lanes *lanes;
     int64_t origin; /* nanoseconds since 1970 */
     bool has_origin;
     roast_intern workers;
@@ -21,19 +21,11 @@ struct roast_trace {
     roast_drawn_section *sections;
     size_t sections_capacity;
     roast_rates rates;
-};
+} trace_writer;
 
-static roast_status failed(roast_status status, roast_error *err) {
-    if (status == ROAST_OK)
-        return ROAST_OK;
-    return roast_error_set(err, status, "trace", -1, "no memory to write a trace");
-}
+/* ---- entries of the trace ---- */
 
-/* ---- events ---- */
-
-/* A run may have been timed with a clock that does not count from 1970; then it begins with the first
- * thing that is known of it. */
-static int64_t since_origin(roast_trace *trace, int64_t when) {
+static int64_t since_origin(trace_writer *trace, int64_t when) {
     int64_t since;
     if (!trace->has_origin) {
         trace->origin = when;
@@ -42,39 +34,31 @@ static int64_t since_origin(roast_trace *trace, int64_t when) {
     return __builtin_sub_overflow(when, trace->origin, &since) ? 0 : since;
 }
 
+/* In microseconds. A double holds the nanoseconds of some months. */
 static void put_time(roast_json *json, const char *key, int64_t ns) {
-    roast_json_key(json, key);
-    roast_json_fixed(json, ns, 3);
+    roast_json_put_real(json, key, (double)ns / 1e3);
 }
 
-/* Begins an event of the phase ("X": a slice). */
-static void begin_event(roast_json *json, const char *phase, uint32_t process, const char *name) {
+/* Begins an entry of the phase ("X": a slice). */
+static void begin_entry(roast_json *json, const char *phase, uint32_t process, const char *name) {
     roast_json_begin_object(json);
-    roast_json_key(json, "ph");
-    roast_json_text(json, phase);
-    roast_json_key(json, "pid");
-    roast_json_uint(json, process);
-    roast_json_key(json, "name");
-    roast_json_text(json, name);
+    roast_json_put_text(json, "ph", phase);
+    roast_json_put_int(json, "pid", process);
+    roast_json_put_text(json, "name", name);
 }
 
-/* "process_name", "thread_name": what a process or a lane is called. */
+/* Names a process ("process_name") or a lane ("thread_name"). */
 static void put_name(roast_json *json, const char *what, uint32_t process, int64_t lane,
                      roast_str name) {
-    begin_event(json, "M", process, what);
-    if (lane >= 0) {
-        roast_json_key(json, "tid");
-        roast_json_int(json, lane);
-    }
-    roast_json_key(json, "args");
-    roast_json_begin_object(json);
-    roast_json_key(json, "name");
-    roast_json_str(json, name);
+    begin_entry(json, "M", process, what);
+    roast_json_put_count(json, "tid", lane);
+    roast_json_put_object(json, "args");
+    roast_json_put_str(json, "name", name);
     roast_json_end_object(json);
     roast_json_end_object(json);
 }
 
-static roast_status process_of(roast_trace *trace, roast_str worker, uint32_t *process) {
+static roast_status process_of(trace_writer *trace, roast_str worker, uint32_t *process) {
     uint32_t before = trace->workers.count, id;
     if (worker.data == NULL)
         worker = roast_str_of("unknown");
@@ -85,48 +69,15 @@ static roast_status process_of(roast_trace *trace, roast_str worker, uint32_t *p
     return ROAST_OK;
 }
 
-/* ---- life ---- */
-
-static void find_origin(roast_trace *trace) {
+/* A run may have been timed with a clock that does not count from 1970: then the origin is the first time that the
+ * trace meets. */
+static void find_origin(trace_writer *trace) {
     const double since_1970 = 1e8; /* a clock that counts from 1970 was there in 1973 */
-    roast_run_clock clock = roast_run_get_clock(trace->head);
+    roast_run_clock clock = roast_run_get_clock(trace->run);
     if (!clock.have || !(clock.start >= since_1970 && clock.start < 9e9))
         return;
     trace->origin = llround(clock.start * 1e6) * 1000;
     trace->has_origin = true;
-}
-
-roast_status roast_trace_new(const roast_run *head, const roast_lanes *lanes, roast_sink *sink,
-                             roast_trace **out, roast_error *err) {
-    roast_trace *trace = roast_alloc_zero(sizeof *trace);
-    if (trace == NULL)
-        return failed(ROAST_ENOMEM, err);
-    trace->named = roast_alloc_zero((size_t)roast_lanes_count(lanes) + 1);
-    if (trace->named == NULL) {
-        roast_trace_free(trace);
-        return failed(ROAST_ENOMEM, err);
-    }
-    trace->head = head;
-    trace->lanes = lanes;
-    find_origin(trace);
-    roast_json_init(&trace->json, sink, 2);
-    roast_json_begin_object(&trace->json);
-    roast_json_key(&trace->json, "displayTimeUnit");
-    roast_json_text(&trace->json, "ms");
-    roast_json_key(&trace->json, "traceEvents");
-    roast_json_begin_array(&trace->json);
-    put_name(&trace->json, "process_name", RUN_PROCESS, -1, roast_str_of("run"));
-    *out = trace;
-    return ROAST_OK;
-}
-
-void roast_trace_free(roast_trace *trace) {
-    if (trace == NULL)
-        return;
-    roast_intern_reset(&trace->workers);
-    roast_free(trace->named);
-    roast_free(trace->sections);
-    roast_free(trace);
 }
 
 /* ---- lanes ---- */
@@ -136,11 +87,9 @@ typedef struct trace_track {
     uint32_t lane;
 } trace_track;
 
-static roast_status track_of(roast_trace *trace, const roast_place *place, trace_track *out) {
-    roast_lane lane = roast_lanes_at(trace->lanes, place->lane);
+static roast_status track_of(trace_writer *trace, const roast_lane_place *place, trace_track *out) {
+    roast_lane lane = roast_task_lanes_at(trace->lanes, place->lane);
     char name[80] = "thread", copy[24] = "";
-    if (lane.worker.data == NULL)
-        return ROAST_EINVAL;
     ROAST_TRY(process_of(trace, lane.worker, &out->process));
     out->lane = place->lane;
     if (trace->named[place->lane])
@@ -158,24 +107,19 @@ static roast_status track_of(roast_trace *trace, const roast_place *place, trace
 
 /* ---- slices ---- */
 
-/* Begins a slice and its arguments; times since the run began. A slice ends with two objects. */
+/* Begins a slice and its arguments, which end_slice ends. Times are nanoseconds since the run began. */
 static void begin_slice(roast_json *json, const trace_track *track, const char *category,
                         roast_str name, int64_t start, int64_t stop) {
     roast_json_begin_object(json);
-    roast_json_key(json, "ph");
-    roast_json_text(json, "X");
-    roast_json_key(json, "pid");
-    roast_json_uint(json, track->process);
-    roast_json_key(json, "tid");
-    roast_json_uint(json, track->lane);
+    roast_json_put_text(json, "ph", "X");
+    roast_json_put_int(json, "pid", track->process);
+    roast_json_put_int(json, "tid", track->lane);
     put_time(json, "ts", start);
     put_time(json, "dur", stop - start);
-    roast_json_key(json, "cat");
-    roast_json_text(json, category);
+    roast_json_put_text(json, "cat", category);
     roast_json_key(json, "name");
     roast_json_str(json, name);
-    roast_json_key(json, "args");
-    roast_json_begin_object(json);
+    roast_json_put_object(json, "args");
 }
 
 static void end_slice(roast_json *json) {
@@ -193,21 +137,18 @@ static void put_plain_slice(roast_json *json, const trace_track *track, const ch
 
 static void put_int(roast_json *json, const char *key, bool there, int64_t value) {
     if (there)
-        roast_json_put_value(json, key, roast_value_int(value));
+        roast_json_put_int(json, key, value);
 }
 
 /* ---- sections ---- */
 
 static void put_moment(roast_json *json, const trace_track *track, const roast_section *section,
                        int64_t when) {
-    begin_event(json, "i", track->process, "");
-    roast_json_key(json, "s");
-    roast_json_text(json, "t");
-    roast_json_key(json, "tid");
-    roast_json_uint(json, track->lane);
+    begin_entry(json, "i", track->process, "");
+    roast_json_put_text(json, "s", "t");
+    roast_json_put_int(json, "tid", track->lane);
     put_time(json, "ts", when);
-    roast_json_key(json, "args");
-    roast_json_begin_object(json);
+    roast_json_put_object(json, "args");
     roast_json_put_str(json, "section", section->name);
     put_int(json, "memory_delta_bytes", section->kind == ROAST_SECTION_MEMORY, section->value);
     put_int(json, "bytes", section->kind == ROAST_SECTION_BYTES, section->value);
@@ -223,24 +164,24 @@ static void put_section(roast_json *json, const trace_track *track, const roast_
         return;
     }
     begin_slice(json, track, "section", section->name, entered + one->start, entered + one->stop);
-    /* What is drawn may be shorter than what was measured. */
+    /* The slice may be shorter than the measured time. */
     roast_json_put_real(json, "seconds", (double)section->value / 1e9);
     roast_json_key(json, "count");
     roast_json_uint(json, section->count);
     end_slice(json);
 }
 
-static roast_status put_sections(roast_trace *trace, const roast_chunklog *log,
-                                 const roast_chunk *chunk, const trace_track *track,
-                                 int64_t entered, int64_t lasted) {
-    roast_tail tail = roast_tail_of_sections(log, chunk);
+static roast_status put_sections(trace_writer *trace, const roast_chunk *chunk,
+                                 const trace_track *track, int64_t entered, int64_t lasted) {
+    roast_tail_cursor tail;
     uint32_t count = 0;
     void *sections = trace->sections;
     ROAST_TRY(roast_array_reserve(&sections, &trace->sections_capacity, sizeof *trace->sections,
                                   chunk->n_sections));
     trace->sections = sections;
+    roast_chunk_sections(roast_run_chunks_view(trace->run), chunk, &tail);
     while (count < chunk->n_sections &&
-           roast_tail_next_section(&tail, &trace->sections[count].section))
+           roast_chunk_next_section(&tail, &trace->sections[count].section))
         count++;
     roast_sections_fit(trace->sections, count, lasted);
     for (uint32_t i = 0; i < count; i++)
@@ -253,11 +194,12 @@ static roast_status put_sections(roast_trace *trace, const roast_chunklog *log,
 #define HAS(field) ((chunk->have & ROAST_CHUNK_HAS(field)) != 0)
 
 static void put_reads(roast_json *json, const roast_chunklog *log, const roast_chunk *chunk) {
-    roast_tail tail = roast_tail_of_reads(log, chunk);
+    roast_tail_cursor tail;
     roast_read read;
     double seconds = 0;
     bool known = false;
-    while (roast_tail_next_read(&tail, &read))
+    roast_chunk_reads(log, chunk, &tail);
+    while (roast_chunk_next_read(&tail, &read))
         if (read.time_ns >= 0) {
             seconds += (double)read.time_ns / 1e9;
             known = true;
@@ -290,15 +232,15 @@ static void put_task(roast_json *json, const trace_track *track, const roast_chu
     end_slice(json);
 }
 
-roast_status roast_trace_chunk(roast_trace *trace, const roast_chunklog *log,
-                               const roast_chunk *chunk, const roast_place *place,
-                               roast_error *err) {
+/* A chunk without a place is left out. */
+static roast_status put_chunk(trace_writer *trace, const roast_chunk *chunk,
+                              const roast_lane_place *place) {
     roast_json *json = &trace->json;
     trace_track track;
     if (!place->there || !HAS(start_us) || chunk->start_us > INT64_MAX / 1000 ||
         chunk->start_us < INT64_MIN / 1000)
         return ROAST_OK;
-    ROAST_TRY(failed(track_of(trace, place, &track), err));
+    ROAST_TRY(track_of(trace, place, &track));
     int64_t start = since_origin(trace, place->task_start);
     int64_t stop = since_origin(trace, place->task_stop);
     int64_t entered = since_origin(trace, chunk->start_us * 1000), left;
@@ -310,9 +252,9 @@ roast_status roast_trace_chunk(roast_trace *trace, const roast_chunklog *log,
     put_plain_slice(json, &track, "before process()", start, entered);
     begin_slice(json, &track, "chunk",
                 chunk->dataset.len > 0 ? chunk->dataset : roast_str_of("process()"), entered, left);
-    put_chunk_arguments(json, log, chunk);
+    put_chunk_arguments(json, roast_run_chunks_view(trace->run), chunk);
     end_slice(json);
-    ROAST_TRY(failed(put_sections(trace, log, chunk, &track, entered, left - entered), err));
+    ROAST_TRY(put_sections(trace, chunk, &track, entered, left - entered));
     put_plain_slice(json, &track, "after process()", left, stop);
     roast_rates_add(&trace->rates, entered, left, HAS(num_events) ? (double)chunk->num_events : 0,
                     HAS(bytes_read) ? (double)chunk->bytes_read : 0);
@@ -321,22 +263,20 @@ roast_status roast_trace_chunk(roast_trace *trace, const roast_chunklog *log,
 
 /* ---- tries ---- */
 
-roast_status roast_trace_attempt(roast_trace *trace, const roast_attempt *attempt,
-                                 const roast_place *place, roast_error *err) {
+static roast_status put_attempt(trace_writer *trace, const roast_attempt *attempt,
+                                const roast_lane_place *place) {
     roast_json *json = &trace->json;
     trace_track track;
     if (!place->there)
         return ROAST_OK;
-    ROAST_TRY(failed(track_of(trace, place, &track), err));
+    ROAST_TRY(track_of(trace, place, &track));
     roast_str name = attempt->prefix.len > 0 ? attempt->prefix
                                              : roast_str_of(roast_attempt_kind_name(attempt->kind));
     begin_slice(json, &track, "task", name, since_origin(trace, place->task_start),
                 since_origin(trace, place->task_stop));
-    roast_json_key(json, "kind");
-    roast_json_text(json, roast_attempt_kind_name(attempt->kind));
-    roast_json_key(json, "outcome");
-    roast_json_text(json, roast_outcome_name(attempt->outcome));
-    put_int(json, "nbytes", attempt->nbytes >= 0, attempt->nbytes);
+    roast_json_put_text(json, "kind", roast_attempt_kind_name(attempt->kind));
+    roast_json_put_text(json, "outcome", roast_outcome_name(attempt->outcome));
+    roast_json_put_count(json, "nbytes", attempt->nbytes);
     roast_json_put_str(json, "error", attempt->error_type);
     roast_json_put_str(json, "message", attempt->error_message);
     end_slice(json);
@@ -347,10 +287,9 @@ roast_status roast_trace_attempt(roast_trace *trace, const roast_attempt *attemp
 
 static void put_counter(roast_json *json, uint32_t process, const char *name, const char *unit,
                         int64_t when, double value) {
-    begin_event(json, "C", process, name);
+    begin_entry(json, "C", process, name);
     put_time(json, "ts", when);
-    roast_json_key(json, "args");
-    roast_json_begin_object(json);
+    roast_json_put_object(json, "args");
     roast_json_key(json, unit);
     if (fabs(value) < 0x1p53 && value == trunc(value))
         roast_json_int(json, (int64_t)value);
@@ -360,7 +299,7 @@ static void put_counter(roast_json *json, uint32_t process, const char *name, co
     roast_json_end_object(json);
 }
 
-static roast_status put_worker(roast_trace *trace, const roast_series *series, uint32_t worker) {
+static roast_status put_worker(trace_writer *trace, const roast_series *series, uint32_t worker) {
     static const struct {
         const char *name, *unit;
         roast_series_column column;
@@ -385,7 +324,7 @@ static roast_status put_worker(roast_trace *trace, const roast_series *series, u
     return ROAST_OK;
 }
 
-static void put_worker_counts(roast_trace *trace, const roast_series *series) {
+static void put_worker_counts(trace_writer *trace, const roast_series *series) {
     for (uint64_t tick = 0; tick < roast_series_tick_count(series); tick++) {
         uint32_t workers = roast_series_tick_workers(series, tick);
         if (tick > 0 && workers == roast_series_tick_workers(series, tick - 1))
@@ -395,14 +334,14 @@ static void put_worker_counts(roast_trace *trace, const roast_series *series) {
     }
 }
 
-roast_status roast_trace_series(roast_trace *trace, const roast_series *series, roast_error *err) {
+static roast_status put_series(trace_writer *trace, const roast_series *series) {
     put_worker_counts(trace, series);
     for (uint32_t worker = 0; worker < roast_series_worker_count(series); worker++)
-        ROAST_TRY(failed(put_worker(trace, series, worker), err));
+        ROAST_TRY(put_worker(trace, series, worker));
     return ROAST_OK;
 }
 
-static void put_rate(roast_trace *trace, const char *name, const char *unit, const double *bins,
+static void put_rate(trace_writer *trace, const char *name, const char *unit, const double *bins,
                      double per) {
     double last = 0;
     for (int i = 0; i < ROAST_RATE_BINS; i++) {
@@ -418,33 +357,86 @@ static void put_rate(roast_trace *trace, const char *name, const char *unit, con
 
 /* ---- joins and leaves, the end ---- */
 
-static roast_status put_events(roast_trace *trace, const roast_series *series) {
+static roast_status put_changes(trace_writer *trace, const roast_series *series) {
     roast_json *json = &trace->json;
-    for (uint64_t i = 0; i < roast_series_event_count(series); i++) {
-        roast_worker_event event = roast_series_event_at(series, i);
+    for (uint64_t i = 0; i < roast_series_change_count(series); i++) {
+        roast_worker_change change = roast_series_change_at(series, i);
         uint32_t process;
-        ROAST_TRY(process_of(trace, roast_series_worker_name(series, event.worker), &process));
-        begin_event(json, "i", process, event.kind == ROAST_WORKER_JOINED ? "joined" : "left");
-        roast_json_key(json, "s");
-        roast_json_text(json, "p");
-        roast_json_key(json, "tid");
-        roast_json_int(json, 0);
-        put_time(json, "ts", since_origin(trace, event.when.ns));
+        ROAST_TRY(process_of(trace, roast_series_worker_name(series, change.worker), &process));
+        begin_entry(json, "i", process, change.kind == ROAST_WORKER_JOINED ? "joined" : "left");
+        roast_json_put_text(json, "s", "p");
+        roast_json_put_int(json, "tid", 0);
+        put_time(json, "ts", since_origin(trace, change.when.ns));
         roast_json_end_object(json);
     }
     return ROAST_OK;
 }
 
-roast_status roast_trace_end(roast_trace *trace, roast_error *err) {
+static void put_rates(trace_writer *trace) {
     double seconds = (double)trace->rates.width / 1e9;
-    ROAST_TRY(failed(put_events(trace, roast_run_series_view(trace->head)), err));
-    if (trace->rates.width > 0) {
-        put_rate(trace, "events", "events/s", trace->rates.events, seconds);
-        put_rate(trace, "data", "bytes/s", trace->rates.bytes, seconds);
-        put_rate(trace, "open chunks", "chunks", trace->rates.busy, seconds);
+    if (trace->rates.width == 0)
+        return;
+    put_rate(trace, "events", "events/s", trace->rates.events, seconds);
+    put_rate(trace, "data", "bytes/s", trace->rates.bytes, seconds);
+    put_rate(trace, "open chunks", "chunks", trace->rates.busy, seconds);
+}
+
+/* ---- all of it ---- */
+
+static roast_status put_tasks(trace_writer *trace) {
+    const roast_attempts *attempts = roast_run_attempts_view(trace->run);
+    roast_attempt_cursor tries;
+    roast_attempt attempt;
+    roast_chunk_cursor chunks;
+    roast_chunk chunk;
+    roast_lane_place place;
+    if (attempts != NULL)
+        roast_attempt_cursor_init(&tries, attempts);
+    for (size_t i = 0; attempts != NULL && roast_attempt_cursor_next(&tries, &attempt); i++) {
+        place = roast_task_lanes_attempt(trace->lanes, i);
+        ROAST_TRY(put_attempt(trace, &attempt, &place));
     }
+    roast_chunk_cursor_init(&chunks, roast_run_chunks_view(trace->run));
+    for (size_t i = 0; roast_chunk_cursor_next(&chunks, &chunk); i++) {
+        place = roast_task_lanes_chunk(trace->lanes, i);
+        ROAST_TRY(put_chunk(trace, &chunk, &place));
+    }
+    return ROAST_OK;
+}
+
+static roast_status put_trace(trace_writer *trace, roast_error *err) {
+    const roast_series *series = roast_run_series_view(trace->run);
+    ROAST_TRY(roast_task_lanes_new(trace->run, &trace->lanes, err));
+    trace->named = roast_alloc_zero((size_t)roast_task_lanes_count(trace->lanes) + 1);
+    if (trace->named == NULL)
+        return ROAST_ENOMEM;
+    find_origin(trace);
+    roast_json_begin_object(&trace->json);
+    roast_json_put_text(&trace->json, "displayTimeUnit", "ms");
+    roast_json_put_array(&trace->json, "traceEvents");
+    put_name(&trace->json, "process_name", RUN_PROCESS, -1, roast_str_of("run"));
+    ROAST_TRY(put_series(trace, series));
+    ROAST_TRY(put_tasks(trace));
+    ROAST_TRY(put_changes(trace, series));
+    put_rates(trace);
     roast_json_end_array(&trace->json);
     roast_json_end_object(&trace->json);
     roast_json_end(&trace->json);
     return ROAST_OK;
+}
+
+roast_status roast_trace_write(const roast_run *run, roast_sink *sink, roast_error *err) {
+    trace_writer *trace = roast_alloc_zero(sizeof *trace); /* its rates would fill a stack */
+    roast_error_set(err, ROAST_ENOMEM, "trace", -1, "no memory to write a trace");
+    if (trace == NULL)
+        return ROAST_ENOMEM;
+    trace->run = run;
+    roast_json_init(&trace->json, sink, 2);
+    roast_status status = put_trace(trace, err);
+    roast_task_lanes_free(trace->lanes);
+    roast_intern_reset(&trace->workers);
+    roast_free(trace->named);
+    roast_free(trace->sections);
+    roast_free(trace);
+    return status;
 }

@@ -1,8 +1,9 @@
-/* What the files of the trace share. */
+/* Shared by the files of the trace. */
 #ifndef ROAST_RENDER_TRACE_H
 #define ROAST_RENDER_TRACE_H
 
 #include "base/intern.h"
+#include "render/json_writer.h"
 #include "roast/export.h"
 
 /* How much happened over time, in bins that grow with the run: their number does not. */
@@ -24,8 +25,8 @@ typedef struct roast_drawn_section {
     int64_t used;   /* so far something inside it is drawn */
     int32_t inside; /* the section of time around it; -1: the chunk */
 } roast_drawn_section;
-/* Moves starts and stops so that they lie apart or within each other, within a chunk that lasted so long.
- * Those that are no sections of time are moments: they stop where they start. */
+/* Moves starts and stops so that slices are disjoint or nested, within the duration of the chunk. Sections of
+ * memory and bytes are instants: they stop where they start. */
 void roast_sections_fit(roast_drawn_section *sections, uint32_t count, int64_t lasted);
 
 #endif

@@ -1,4 +1,4 @@
-/* How a trace keeps things in order: sections within each other, rates within a fixed number of bins. */
+/* The geometry of a trace: nested sections, and rates in a fixed number of bins. */
 #include "render/trace.h"
 
 /* ---- sections ---- */
@@ -11,7 +11,7 @@ static int64_t between(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-/* The section of time around each one: what only counts memory or bytes holds nothing together. */
+/* Finds the time section around each section; sections of memory or bytes are only moments. */
 static void find_around(roast_drawn_section *sections, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         int32_t parent = sections[i].section.parent;
@@ -23,7 +23,7 @@ static void find_around(roast_drawn_section *sections, uint32_t count) {
     }
 }
 
-/* Where the next section inside the same one begins; they come in the order of entry. */
+/* Finds where the next section inside the same one begins. Sections are in the order of entry. */
 static void find_next(roast_drawn_section *sections, uint32_t count, int64_t lasted) {
     int64_t next_in_chunk = lasted;
     for (uint32_t i = 0; i < count; i++)

@@ -1,34 +1,32 @@
 #include "render/unicode.h"
 
+#include <locale.h>
+#include <pthread.h>
+#include <string.h>
+#include <wchar.h>
+
 #include "base/utf8.h"
 #include "roast/grid.h"
 
-typedef struct width_range {
-    uint32_t first, last;
-} width_range;
+static locale_t utf8_locale;
 
-#include "render/width_ranges.def"
-
-static bool is_in(const width_range *ranges, size_t count, uint32_t code) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code > ranges[middle].last)
-            low = middle + 1;
-        else if (code < ranges[middle].first)
-            high = middle;
-        else
-            return true;
-    }
-    return false;
+static void make_locale(void) {
+    utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
+/* The C library knows the widths, in a locale of UTF-8 alone; the one of the program stays as it is. Where there is no
+ * such locale every character counts as one column. */
 unsigned roast_code_width(uint32_t code) {
-    if (code < 0x300)
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (code < 0x300 || code > 0x10ffff)
         return 1;
-    if (is_in(no_column, sizeof no_column / sizeof *no_column, code))
-        return 0;
-    return is_in(two_columns, sizeof two_columns / sizeof *two_columns, code) ? 2 : 1;
+    pthread_once(&once, make_locale);
+    if (utf8_locale == (locale_t)0)
+        return 1;
+    locale_t before = uselocale(utf8_locale);
+    int width = wcwidth((wchar_t)code);
+    uselocale(before);
+    return width >= 0 ? (unsigned)width : 1;
 }
 
 size_t roast_utf8_next(roast_str text, size_t at, uint32_t *code) {
@@ -70,7 +68,7 @@ size_t roast_text_tail(roast_str text, size_t columns, size_t *taken) {
         uint32_t code;
         size_t len = roast_utf8_next(text, at, &code);
         unsigned width = roast_code_width(code);
-        /* A combining character goes where the one before it went. */
+        /* A combining character stays with the previous one. */
         if (skipped >= skip && width > 0)
             break;
         skipped += width;
@@ -91,39 +89,44 @@ size_t roast_text_width(roast_str text) {
     return width;
 }
 
-/* ---- what is safe to show ---- */
-
 bool roast_code_is_unsafe(uint32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
            code == 0x61c;
 }
 
-static void put_escaped(roast_sink *sink, uint32_t code) {
-    static const char known[] = "\aa\bb\tt\nn\vv\ff\rr";
-    for (size_t i = 0; i + 1 < sizeof known; i += 2) {
-        if ((uint32_t)known[i] == code) {
-            roast_sink_printf(sink, "\\%c", known[i + 1]);
-            return;
-        }
+void roast_text_put_by(roast_sink *sink, roast_str text, const char *special,
+                       roast_character_writer put) {
+    size_t plain = 0; /* bytes before this one are written */
+    for (size_t at = 0, len; at < text.len; at += len) {
+        uint32_t code = (unsigned char)text.data[at];
+        len = 1;
+        if (code >= 0x20 && code < 0x7f && strchr(special, (int)code) == NULL)
+            continue;
+        if (code >= 0x7f)
+            len = roast_utf8_next(text, at, &code);
+        roast_sink_write(sink, text.data + plain, at - plain);
+        put(sink, code, (roast_str){text.data + at, len});
+        plain = at + len;
     }
-    roast_sink_printf(sink, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
+    roast_sink_write(sink, text.data + plain, text.len - plain);
+}
+
+/* ---- characters that are safe to show ---- */
+
+void roast_put_clean_code(roast_sink *sink, uint32_t code, roast_str bytes) {
+    static const char known[] = "\aa\bb\tt\nn\vv\ff\rr";
+    const char *letter = code != 0 && code < 0x20 ? strchr(known, (int)code) : NULL;
+    if (code == ROAST_BROKEN)
+        roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
+    else if (!roast_code_is_unsafe(code))
+        roast_sink_str(sink, bytes);
+    else if (letter != NULL)
+        roast_sink_printf(sink, "\\%c", letter[1]);
+    else
+        roast_sink_printf(sink, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
 }
 
 void roast_text_put_clean(roast_sink *sink, roast_str text) {
-    size_t clean = 0; /* bytes before this one are written */
-    for (size_t at = 0; at < text.len;) {
-        uint32_t code;
-        size_t len = roast_utf8_next(text, at, &code);
-        if (code == ROAST_BROKEN || roast_code_is_unsafe(code)) {
-            roast_sink_write(sink, text.data + clean, at - clean);
-            if (code == ROAST_BROKEN)
-                roast_sink_puts(sink, ROAST_UTF8_REPLACEMENT);
-            else
-                put_escaped(sink, code);
-            clean = at + len;
-        }
-        at += len;
-    }
-    roast_sink_write(sink, text.data + clean, text.len - clean);
+    roast_text_put_by(sink, text, "", roast_put_clean_code);
 }

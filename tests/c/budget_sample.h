@@ -38,12 +38,12 @@ static inline uint32_t series_worker(roast_run *run, const char *name) {
     return worker;
 }
 
-static inline void event(roast_run *run, const char *name, roast_worker_event_kind kind,
+static inline void event(roast_run *run, const char *name, roast_worker_change_kind kind,
                          double seconds, int32_t threads) {
     roast_error err;
     uint32_t worker = series_worker(run, name);
     roast_utc when = {T0 * 1000000000 + (int64_t)(seconds * 1e9)};
-    assert_ok(roast_series_event(roast_run_series(run), worker, kind, when, threads, &err), err);
+    assert_ok(roast_series_change(roast_run_series(run), worker, kind, when, threads, &err), err);
 }
 
 static inline void join(roast_run *run, const char *name, double seconds, int32_t threads) {
@@ -75,7 +75,6 @@ static inline roast_attempt try_of(const char *prefix, const char *key, uint32_t
     return (roast_attempt){
         .prefix = roast_str_of(prefix),
         .key = roast_str_of(key),
-        .key_number = -1,
         .worker = worker,
         .ready_us = us(times.ready),
         .sent_us = us(times.sent),

@@ -214,7 +214,10 @@ static inline roast_run *play(const scene *s) {
 static inline roast_findings *diagnose(const roast_run *run) {
     roast_error err;
     roast_findings *findings = NULL;
-    assert_ok(roast_diagnose_run(run, NULL, &findings, &err), err);
+    roast_metrics *metrics;
+    assert_ok(roast_metrics_compute(run, &metrics, &err), err);
+    assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
+    roast_metrics_free(metrics);
     return findings;
 }
 

@@ -96,9 +96,9 @@ static inline void assert_same(const roast_series *a, const roast_series *b) {
             roast_str_equal(roast_series_worker_host(a, i), roast_series_worker_host(b, i)));
         assert_same_samples(a, b, i);
     }
-    assert_int_equal(roast_series_event_count(a), roast_series_event_count(b));
-    for (uint64_t i = 0; i < roast_series_event_count(a); i++) {
-        roast_worker_event x = roast_series_event_at(a, i), y = roast_series_event_at(b, i);
+    assert_int_equal(roast_series_change_count(a), roast_series_change_count(b));
+    for (uint64_t i = 0; i < roast_series_change_count(a); i++) {
+        roast_worker_change x = roast_series_change_at(a, i), y = roast_series_change_at(b, i);
         assert_int_equal(x.worker, y.worker);
         assert_int_equal(x.kind, y.kind);
         assert_int_equal(x.when.ns, y.when.ns);

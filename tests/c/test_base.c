@@ -8,6 +8,31 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/utf8.h"
+
+/* ---- numbers and texts ---- */
+
+static void test_sums_stay_in_range(void **state) {
+    (void)state;
+    assert_int_equal(5, roast_add_capped(2, 3));
+    assert_int_equal(-1, roast_sub_capped(2, 3));
+    assert_int_equal(INT64_MAX, roast_add_capped(INT64_MAX, 1));
+    assert_int_equal(INT64_MIN, roast_add_capped(-1, INT64_MIN));
+    assert_int_equal(INT64_MAX, roast_sub_capped(0, INT64_MIN));
+    assert_int_equal(INT64_MIN, roast_sub_capped(INT64_MIN, 1));
+}
+
+static void test_texts_are_cut_between_characters(void **state) {
+    (void)state;
+    const roast_str text = roast_str_of("a\xe2\x82\xac"
+                                        "b");
+    static const size_t lengths[] = {0, 1, 1, 1, 4, 5, 5};
+    for (size_t most = 0; most < sizeof lengths / sizeof *lengths; most++)
+        assert_int_equal(lengths[most], roast_utf8_cut(text, most).len);
+    /* No character is that long: what is broken is cut anywhere. */
+    assert_int_equal(2, roast_utf8_cut(roast_str_of("\x80\x80\x80\x80\x80\x80"), 5).len);
+    assert_null(roast_utf8_cut((roast_str){NULL, 0}, 0).data);
+}
 
 /* ---- status and error ---- */
 static void test_status_names(void **state) {
@@ -382,6 +407,8 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums_stay_in_range),
+        cmocka_unit_test(test_texts_are_cut_between_characters),
         cmocka_unit_test(test_status_names),
         cmocka_unit_test(test_error_set_and_reset),
         cmocka_unit_test(test_error_cuts_long_texts),

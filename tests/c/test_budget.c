@@ -240,6 +240,7 @@ static void add_span(roast_run *run, const char *prefix, const char *activity, d
 static void add_all_spans(roast_run *run) {
     roast_error err;
     assert_ok(roast_run_set_processor(run, roast_str_of("P"), &err), err);
+    assert_ok(roast_run_set_meta(run, roast_str_of("reducer"), roast_str_of("reduce"), &err), err);
     add_span(run, "P", "thread-cpu", 3);
     add_span(run, "P", "thread-noncpu", 1);
     add_span(run, "reduce", "thread-cpu", 1.5);

@@ -255,8 +255,20 @@ static int read_lists(void **state) {
     return 0;
 }
 
+static void test_names_one_by_one(void **state) {
+    (void)state;
+    char text[ROAST_MAX_METRIC_NAME];
+    const roast_metric_info *info = roast_catalogue_find("wall_time", NULL);
+    assert_true(roast_metric_name(info, 0, text));
+    assert_string_equal("wall_time", text);
+    assert_true(roast_metric_name(info, 1, text));
+    assert_string_equal("elapsed_time_seconds", text);
+    assert_false(roast_metric_name(info, 2, text));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_one_by_one),
         cmocka_unit_test(test_every_key_of_the_contract_has_a_row),
         cmocka_unit_test(test_every_name_is_in_the_contract),
         cmocka_unit_test(test_names_are_unique_within_a_scope),

@@ -172,7 +172,7 @@ static void test_merge_unique_sees_all_rows(void **state) {
     sample_plain(&s, 1, 10);
     append(into, &s);
     assert_int_equal(2, merge(into, more, false).added); /* 8, 9 */
-    assert_ok(roast_chunklog_merge_slice(into, more, 0, 1, 1, &err), err);
+    assert_ok(roast_chunklog_merge_rows(into, more, 0, 1, &err), err);
     roast_chunklog *all = plain_log(1, 1, 11);
     roast_merge_result result = merge(into, all, true);
     assert_int_equal(1, result.added); /* 11 */
@@ -232,64 +232,55 @@ static void test_order_of_merging(void **state) {
     roast_chunklog_free(back);
 }
 
-/* ---- slices ---- */
+/* ---- some rows ---- */
 
-static void check_slice(const roast_chunklog *from, int64_t start, uint64_t count, int64_t step) {
+static void check_rows(const roast_chunklog *from, uint64_t start, uint64_t count) {
     roast_chunklog *into = plain_log(8, 500, 1);
-    assert_ok(roast_chunklog_merge_slice(into, from, start, count, step, &err), err);
+    assert_ok(roast_chunklog_merge_rows(into, from, start, count, &err), err);
     assert_int_equal(1 + count, roast_chunklog_count(into));
     roast_chunk chunk;
     for (uint64_t i = 0; i < count; i++) {
         assert_ok(roast_chunklog_get(into, 1 + i, &chunk, &err), err);
-        assert_int_equal(start + (int64_t)i * step, (int64_t)chunk.seq - 1);
+        assert_int_equal(start + i, chunk.seq - 1);
         assert_str(chunk.seq % 2 == 0 ? "even.root" : "odd.root", chunk.file);
     }
     roast_chunklog_free(into);
 }
 
-static void test_slices(void **state) {
+static void test_some_rows(void **state) {
     (void)state;
     enum { COUNT = 70 };
     roast_chunklog *from = plain_log(4, 1, COUNT), *into = new_log();
-    check_slice(from, 0, COUNT, 1);
-    check_slice(from, COUNT - 1, COUNT, -1);
-    check_slice(from, 0, 0, 0);
-    check_slice(from, -5, 0, 1);
-    check_slice(from, 0, 1, INT64_MAX);
-    check_slice(from, 69, 1, INT64_MIN);
-    for (int64_t start = 0; start < COUNT; start += 3)
-        for (int64_t step = -COUNT; step <= COUNT; step++) {
-            if (step == 0)
-                continue;
-            int64_t reach = step < 0 ? start / -step : (COUNT - 1 - start) / step;
-            check_slice(from, start, (uint64_t)reach + 1, step);
-            assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(
-                                            into, from, start, (uint64_t)reach + 2, step, &err));
-        }
-    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, 0, 1, 0, &err));
-    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, -1, 1, 1, &err));
-    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, COUNT, 1, -1, &err));
-    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, from, 0, UINT64_MAX, 1, &err));
-    assert_status(ROAST_EINVAL, roast_chunklog_merge_slice(into, into, 0, 1, 1, NULL));
+    for (uint64_t start = 0; start <= COUNT; start++)
+        for (uint64_t count = 0; count <= COUNT - start; count += 3)
+            check_rows(from, start, count);
+    check_rows(from, 0, COUNT);
+    check_rows(from, COUNT, 0);
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_rows(into, from, 0, COUNT + 1, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_rows(into, from, COUNT, 1, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_rows(into, from, COUNT + 1, 0, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_rows(into, from, 2, UINT64_MAX, &err));
+    assert_status(ROAST_EINVAL, roast_chunklog_merge_rows(into, into, 0, 1, NULL));
     assert_int_equal(0, roast_chunklog_count(into));
     roast_chunklog_free(into);
     roast_chunklog_free(from);
 }
 
-static void test_slice_of_itself(void **state) {
+static void test_rows_of_itself(void **state) {
     (void)state;
     roast_chunklog *log = plain_log(4, 1, 40);
-    assert_ok(roast_chunklog_merge_slice(log, log, 39, 40, -1, &err), err);
+    assert_ok(roast_chunklog_merge_rows(log, log, 0, 40, &err), err);
+    assert_ok(roast_chunklog_merge_rows(log, log, 5, 3, &err), err);
     roast_chunk chunk;
-    for (uint64_t i = 0; i < 80; i++) {
+    for (uint64_t i = 0; i < 83; i++) {
         assert_ok(roast_chunklog_get(log, i, &chunk, &err), err);
-        assert_int_equal(i < 40 ? i + 1 : 80 - i, chunk.seq);
+        assert_int_equal(i < 80 ? i % 40 + 1 : i - 80 + 6, chunk.seq);
     }
     roast_chunklog_free(log);
 }
 
-/* A slice has what its rows refer to, and nothing else of the log: neither rows nor files make it longer. */
-static void test_slices_take_along_what_they_need(void **state) {
+/* What the rows refer to comes along, and nothing else of the log: neither other rows nor other files. */
+static void test_rows_take_along_what_they_need(void **state) {
     (void)state;
     enum { COUNT = 300 };
     static const uint64_t counts[] = {1, 5, 100};
@@ -307,9 +298,11 @@ static void test_slices_take_along_what_they_need(void **state) {
     }
     for (size_t c = 0; c < COUNT_OF(counts); c++) {
         roast_chunklog *into = new_log();
-        assert_ok(roast_chunklog_merge_slice(into, from, 20, counts[c], 1, &err), err);
+        assert_ok(roast_chunklog_merge_rows(into, from, 20, counts[c], &err), err);
         assert_int_equal(counts[c], count_files(into));
-        assert_true(roast_chunklog_packed_size(into) < (counts[c] + 1) * 1200);
+        packed bytes = pack(into);
+        assert_true(bytes.len < (counts[c] + 1) * 1300);
+        free(bytes.data);
         for (uint64_t i = 0; i < counts[c]; i++) {
             roast_chunk want, got;
             roast_file file;
@@ -327,7 +320,6 @@ static void test_slices_take_along_what_they_need(void **state) {
 
 /* ---- logs that were decoded ---- */
 
-/* They lie in one block until they change; small ones and large ones. */
 static void test_decoded_logs_can_grow(void **state) {
     (void)state;
     static const uint64_t counts[] = {0, 1, 20, 33, 1000};
@@ -336,7 +328,6 @@ static void test_decoded_logs_can_grow(void **state) {
         packed bytes = pack(log);
         roast_chunklog *again = unpack(bytes), *untouched = unpack(bytes);
         size_t memory = roast_chunklog_memory(again);
-        assert_true(memory + 20 >= bytes.len && memory <= bytes.len + 1000);
         assert_int_equal(counts[i], merge(more, again, false).added);
         assert_int_equal(counts[i] + 40, merge(again, more, false).added);
         assert_part(again, 0, log);
@@ -390,10 +381,10 @@ typedef enum operation {
     ADD_FILE,
     MERGE,
     MERGE_UNIQUE,
-    SLICE,
-    WHOLE_SLICE,
-    LONG_SLICE,
-    SLICE_OF_ITSELF
+    FEW_ROWS,
+    ALL_ROWS,
+    MANY_ROWS,
+    ROWS_OF_ITSELF
 } operation;
 
 typedef struct walk {
@@ -417,15 +408,14 @@ static roast_status operate(const walk *w, roast_chunklog *log) {
         return roast_chunklog_merge(log, w->from, false, NULL, &err);
     case MERGE_UNIQUE:
         return roast_chunklog_merge(log, w->from, true, NULL, &err);
-    case SLICE:
-        return roast_chunklog_merge_slice(log, w->from, 39, 20, -2, &err);
-    case WHOLE_SLICE:
-        return roast_chunklog_merge_slice(log, w->from, 0, roast_chunklog_count(w->from), 1, &err);
-    case LONG_SLICE:
-        return roast_chunklog_merge_slice(log, w->from, 1, roast_chunklog_count(w->from) - 1, 1,
-                                          &err);
-    case SLICE_OF_ITSELF:
-        return roast_chunklog_merge_slice(log, log, 0, roast_chunklog_count(log), 1, &err);
+    case FEW_ROWS:
+        return roast_chunklog_merge_rows(log, w->from, 20, 19, &err);
+    case ALL_ROWS:
+        return roast_chunklog_merge_rows(log, w->from, 0, roast_chunklog_count(w->from), &err);
+    case MANY_ROWS:
+        return roast_chunklog_merge_rows(log, w->from, 1, roast_chunklog_count(w->from) - 1, &err);
+    case ROWS_OF_ITSELF:
+        return roast_chunklog_merge_rows(log, log, 0, roast_chunklog_count(log), &err);
     }
     return ROAST_EINVAL;
 }
@@ -472,9 +462,9 @@ static void walk_operation(operation what, const roast_chunklog *start) {
 static void test_failing_allocations(void **state) {
     (void)state;
     roast_chunklog *rich = rich_log(), *empty = new_log();
-    for (operation what = APPEND; what <= SLICE_OF_ITSELF; what++) {
+    for (operation what = APPEND; what <= ROWS_OF_ITSELF; what++) {
         walk_operation(what, rich);
-        if (what != SLICE_OF_ITSELF)
+        if (what != ROWS_OF_ITSELF)
             walk_operation(what, empty);
     }
     roast_chunklog_free(rich);
@@ -599,9 +589,9 @@ int main(void) {
         cmocka_unit_test(test_merge_unique),
         cmocka_unit_test(test_merge_unique_sees_all_rows),
         cmocka_unit_test(test_order_of_merging),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_slice_of_itself),
-        cmocka_unit_test(test_slices_take_along_what_they_need),
+        cmocka_unit_test(test_some_rows),
+        cmocka_unit_test(test_rows_of_itself),
+        cmocka_unit_test(test_rows_take_along_what_they_need),
         cmocka_unit_test(test_decoded_logs_can_grow),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_failing_allocations),

@@ -5,6 +5,7 @@
 #include "chunk_sample.h"
 #include "model/columns_internal.h"
 #include "roast/columns.h"
+#include "roast/keys.h"
 
 /* ---- runs and what is in a table ---- */
 
@@ -39,7 +40,9 @@ static const roast_column *column_of(const roast_columns *columns, const char *n
 }
 
 static bool is_there(const roast_column *column, uint64_t row) {
-    return column->validity == NULL || (column->validity[row / 8] >> (row % 8) & 1);
+    bool there = column->validity == NULL || (column->validity[row / 8] >> (row % 8) & 1);
+    assert_int_equal(there, roast_column_has(column, row));
+    return there;
 }
 
 static void assert_int(const roast_columns *columns, const char *name, uint64_t row,
@@ -525,10 +528,8 @@ static void test_sections_beside_the_chunks(void **state) {
     roast_chunk chunk = {.sections = &section, .n_sections = 1};
     assert_ok(roast_chunklog_append(beside, &chunk, &err), err);
     roast_columns *columns = NULL;
-    roast_run_lend_sections(run, beside);
+    roast_run_take_sections(run, beside);
     assert_ok(roast_columns_new(run, ROAST_TABLE_sections, &columns, &err), err);
-    roast_run_lend_sections(run, NULL);
-    roast_chunklog_free(beside);
     assert_int_equal(13, roast_columns_rows(columns));
     assert_sound(columns);
     assert_int(columns, "chunk", 11, 2);
@@ -538,6 +539,7 @@ static void test_sections_beside_the_chunks(void **state) {
     assert_text(columns, "name", 12, str("by hand"));
     assert_real(columns, "time_delta", 12, 2);
     roast_columns_free(columns);
+    roast_run_take_sections(run, NULL);
     assert_ok(roast_columns_new(run, ROAST_TABLE_sections, &columns, &err), err);
     assert_int_equal(12, roast_columns_rows(columns));
     roast_columns_free(columns);
@@ -781,6 +783,81 @@ static void test_every_failing_allocation(void **state) {
     roast_run_free(sampled);
 }
 
+/* ---- keys ---- */
+
+static void test_values_by_key(void **state) {
+    (void)state;
+    roast_chunk chunk = {.num_events = 7, .rss_before = INT64_C(1) << 60, .n_branches = 3};
+    chunk.rss_after = chunk.rss_before + 1;
+    chunk.has_branches = true;
+    roast_key_source from = {&chunk, NULL, 11};
+    int64_t integer = -1;
+    double real = -1;
+    assert_false(roast_key_get_int(&roast_keys[ROAST_KEY_num_events], &from, &integer));
+    assert_false(roast_key_get_real(&roast_keys[ROAST_KEY_mem_delta_mb], &from, &real));
+    chunk.have =
+        ROAST_CHUNK_HAS(num_events) | ROAST_CHUNK_HAS(rss_before) | ROAST_CHUNK_HAS(rss_after);
+    assert_true(roast_key_get_int(&roast_keys[ROAST_KEY_event_count], &from, &integer));
+    assert_int_equal(7, integer);
+    assert_true(roast_key_get_int(&roast_keys[ROAST_KEY_chunk_id], &from, &integer));
+    assert_int_equal(11, integer);
+    /* One byte more, of numbers that a real cannot tell apart. */
+    assert_true(roast_key_get_real(&roast_keys[ROAST_KEY_mem_delta_mb], &from, &real));
+    assert_near(1e-6, real);
+    assert_true(roast_key_get_real(&roast_keys[ROAST_KEY_memory_delta_gb], &from, &real));
+    assert_near(1e-9, real);
+    chunk.rss_before = INT64_MIN;
+    chunk.rss_after = INT64_MAX;
+    assert_true(roast_key_get_real(&roast_keys[ROAST_KEY_mem_delta_mb], &from, &real));
+    assert_near(0x1p64 / 1e6, real);
+    assert_false(roast_key_get_real(&roast_keys[ROAST_KEY_branches_read_percent], &from, &real));
+    from.file = &(roast_file_size){12, -1};
+    assert_true(roast_key_get_real(&roast_keys[ROAST_KEY_branches_read_percent], &from, &real));
+    assert_near(25, real);
+    assert_false(roast_key_get_real(&roast_keys[ROAST_KEY_bytes_read_percent], &from, &real));
+}
+
+static void test_texts_by_key(void **state) {
+    (void)state;
+    const roast_key *error = &roast_keys[ROAST_KEY_error], *key = &roast_keys[ROAST_KEY_task_key];
+    roast_chunk chunk = {.file = roast_str_of("a.root")};
+    roast_key_source from = {&chunk, NULL, 0};
+    char room[8] = "";
+    assert_ptr_equal(
+        chunk.file.data,
+        roast_key_get_text(&roast_keys[ROAST_KEY_filename], &from, room, sizeof room).data);
+    assert_null(roast_key_get_text(error, &from, room, sizeof room).data);
+    assert_null(roast_key_get_text(key, &from, room, sizeof room).data);
+    chunk.error_type = roast_str_of("E");
+    chunk.task_key = roast_str_of("P-12");
+    assert_int_equal(1, roast_key_get_text(error, &from, room, sizeof room).len);
+    assert_string_equal("E", room);
+    assert_int_equal(4, roast_key_get_text(key, &from, room, sizeof room).len);
+    assert_string_equal("P-12", room);
+    /* A room that is too small: the length is told, and what fits is there. */
+    chunk.error_message = roast_str_of("a word");
+    assert_int_equal(9, roast_key_get_text(error, &from, room, sizeof room).len);
+    assert_string_equal("E: a wo", room);
+    assert_int_equal(9, roast_chunk_error(&chunk, NULL, 0));
+    chunk.error_type = (roast_str){"", 0};
+    assert_ptr_equal(room, roast_key_get_text(error, &from, room, 2).data);
+    chunk.error_message.len = 0;
+    assert_int_equal(0, roast_key_get_text(error, &from, room, sizeof room).len);
+    assert_string_equal("", room);
+}
+
+static void test_other_names_of_keys(void **state) {
+    (void)state;
+    const int other_names[] = {ROAST_KEY_memory_start_gb, ROAST_KEY_memory_end_gb,
+                               ROAST_KEY_filename, ROAST_KEY_event_count,
+                               ROAST_KEY_processing_time};
+    size_t found = 0;
+    for (int key = 0; key < ROAST_KEYS; key++)
+        if (roast_key_is_alias(&roast_keys[key]))
+            assert_int_equal(other_names[found++], key);
+    assert_int_equal(sizeof other_names / sizeof *other_names, found);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables_have_names),
@@ -803,6 +880,9 @@ int main(void) {
         cmocka_unit_test(test_memory_is_what_it_holds),
         cmocka_unit_test(test_owners_in_many_threads),
         cmocka_unit_test(test_every_failing_allocation),
+        cmocka_unit_test(test_values_by_key),
+        cmocka_unit_test(test_texts_by_key),
+        cmocka_unit_test(test_other_names_of_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

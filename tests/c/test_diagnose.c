@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-#include "roast/summary.h"
+#include "analyse/diagnose_internal.h"
+#include "render/grid_internal.h"
+#include "render/summary.h"
 
 static roast_finding finding_of(roast_finding_kind kind, roast_severity severity, double saving) {
     return (roast_finding){.kind = kind,
@@ -228,9 +230,8 @@ static roast_summary *summary_of(const roast_run *run) {
     roast_summary *summary;
     roast_findings *findings;
     assert_ok(roast_metrics_compute(run, &metrics, &err), err);
-    assert_ok(roast_summary_new(metrics, run, &summary, &err), err);
     assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
-    assert_ok(roast_summary_explain(summary, findings, &err), err);
+    assert_ok(roast_summary_new(metrics, run, findings, &summary, &err), err);
     roast_findings_free(findings);
     roast_metrics_free(metrics);
     return summary;
@@ -306,11 +307,9 @@ static roast_status explain_once(void *context) {
     roast_findings *findings = NULL;
     roast_status status = roast_metrics_compute(context, &metrics, NULL);
     if (status == ROAST_OK)
-        status = roast_summary_new(metrics, context, &summary, NULL);
-    if (status == ROAST_OK)
         status = roast_diagnose_run(context, metrics, &findings, NULL);
     if (status == ROAST_OK)
-        status = roast_summary_explain(summary, findings, NULL);
+        status = roast_summary_new(metrics, context, findings, &summary, NULL);
     roast_findings_free(findings);
     roast_summary_free(summary);
     roast_metrics_free(metrics);
@@ -319,8 +318,11 @@ static roast_status explain_once(void *context) {
 
 static roast_status diagnose_once(void *context) {
     roast_findings *findings, *again;
+    roast_metrics *metrics;
     roast_sink *sink = NULL;
-    roast_status status = roast_diagnose_run(context, NULL, &findings, NULL);
+    ROAST_TRY(roast_metrics_compute(context, &metrics, NULL));
+    roast_status status = roast_diagnose_run(context, metrics, &findings, NULL);
+    roast_metrics_free(metrics);
     if (status != ROAST_OK)
         return status;
     status = roast_sink_new_memory(&sink, NULL);
@@ -356,8 +358,9 @@ static void test_without_a_budget(void **state) {
     roast_metrics *metrics;
     roast_findings *findings;
     roast_run *run = play(&busy_scene);
+    roast_run_set_clock(run, 0, 0);
     assert_ok(roast_metrics_compute(run, &metrics, &err), err);
-    assert_ok(roast_diagnose(run, metrics, NULL, &findings, &err), err);
+    assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
     assert_non_null(find_kind(findings, ROAST_FINDING_straggler_worker));
     assert_null(find_kind(findings, ROAST_FINDING_reduction_bound));
     roast_findings_free(findings);

@@ -294,7 +294,7 @@ static void test_lost_work(void **state) {
     run = play(&(scene){HEALTHY});
     add_departure(run, "tcp://w3", 20, false);
     lose_task(run, "P-never-done", "tcp://w3", 10, 20);
-    expect_first(run, ROAST_FINDING_lost_work, "1 piece of the input never went well");
+    expect_first(run, ROAST_FINDING_lost_work, "1 piece of the input was never processed");
 }
 
 static void test_lost_to_memory(void **state) {

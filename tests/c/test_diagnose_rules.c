@@ -81,7 +81,7 @@ static void test_fixed_cost_from_the_line(void **state) {
     (void)state;
     expect_first(
         play(&(scene){.workers = 4, .threads = 1, .chunks = 400, .change = of_different_sizes}),
-        ROAST_FINDING_chunks_too_small, "paid a chunk");
+        ROAST_FINDING_chunks_too_small, "fixed cost");
     expect_none(
         play(&(scene){.workers = 4, .threads = 1, .chunks = 400, .change = without_fixed_cost}),
         ROAST_FINDING_chunks_too_small);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "roast/render.h"
+#include "roast/format.h"
 
 static void check(const char *expected, roast_value value, const char *unit) {
     char text[64];

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "render/unicode.h"
+#include "render/grid_internal.h"
 #include "roast/grid.h"
 
 static roast_grid *new_grid(const char *title) {
@@ -23,7 +24,7 @@ static void cell(roast_grid *grid, const char *text) {
 
 static roast_grid *new_facts(const char *title) {
     roast_grid *grid = new_grid(title);
-    roast_grid_set_facts(grid, true);
+    roast_grid_set_facts(grid);
     column(grid, "Metric", ROAST_ALIGN_LEFT);
     column(grid, "Value", ROAST_ALIGN_NUMBER);
     return grid;
@@ -50,10 +51,8 @@ static roast_sink *new_sink(void) {
 
 /* Draws the grid at a width and frees it. */
 static void expect_drawn(const char *expected, roast_grid *grid, unsigned width, bool color) {
-    roast_grid_frame frame = roast_grid_frame_of(width);
-    roast_grid_frame_fit(&frame, grid);
     roast_sink *sink = new_sink();
-    roast_grid_draw(grid, width > 0 ? &frame : NULL, color, sink);
+    roast_grid_draw(grid, width, color, sink);
     expect_text(expected, sink);
     roast_grid_free(grid);
 }
@@ -295,8 +294,8 @@ static void test_frames(void **state) {
     assert_int_equal(5, frame.number);
     assert_int_equal(50, frame.rule);
     roast_sink *sink = new_sink();
-    roast_grid_draw(one, &frame, false, sink);
-    roast_grid_draw(two, &frame, false, sink);
+    roast_grid_draw_in(one, &frame, false, sink);
+    roast_grid_draw_in(two, &frame, false, sink);
     expect_text("One\n"
                 "──────────────────────────────────────────────────\n"
                 "A longer label than below    1.5 s\n"
@@ -376,7 +375,7 @@ static roast_status make_and_draw(void *context) {
     if (status == ROAST_OK)
         status = roast_sink_new_memory(&sink, NULL);
     if (status == ROAST_OK) {
-        roast_grid_draw(grid, NULL, false, sink);
+        roast_grid_draw(grid, 0, false, sink);
         status = roast_sink_finish(sink, NULL);
     }
     roast_sink_free(sink);

@@ -4,7 +4,7 @@
 
 #include "run_sample.h"
 
-#include "roast/export.h"
+#include "render/json_run.h"
 
 static roast_sink *new_sink(void) {
     roast_error err;
@@ -152,34 +152,11 @@ static void test_a_dataset_that_is_called_unknown(void **state) {
 
 /* ---- everything ---- */
 
-static roast_status write_run(const roast_metrics *metrics, const roast_run *run, roast_sink *sink,
-                              roast_error *err) {
-    const roast_chunklog *log = roast_run_chunks_view(run);
-    roast_json_run *writer = NULL;
-    roast_chunk_cursor chunks;
-    roast_chunk chunk;
-    roast_file_cursor files;
-    roast_file file;
-    roast_chunk_cursor_init(&chunks, log);
-    roast_file_cursor_init(&files, log);
-    roast_status status = roast_json_run_new(metrics, run, sink, &writer, err);
-    while (status == ROAST_OK && roast_file_cursor_next(&files, &file))
-        status = roast_json_run_file(writer, log, &file, err);
-    if (status == ROAST_OK)
-        status = roast_json_run_series(writer, roast_run_series_view(run), err);
-    while (status == ROAST_OK && roast_chunk_cursor_next(&chunks, &chunk))
-        status = roast_json_run_chunk(writer, log, &chunk, err);
-    if (status == ROAST_OK)
-        status = roast_json_run_end(writer, err);
-    roast_json_run_free(writer);
-    return status;
-}
-
 static json_t *document_of(const roast_run *run) {
     roast_error err;
     roast_metrics *metrics = compute(run);
     roast_sink *sink = new_sink();
-    assert_ok(write_run(metrics, run, sink, &err), err);
+    assert_ok(roast_json_run(metrics, run, sink, &err), err);
     roast_metrics_free(metrics);
     return parse(sink);
 }
@@ -307,45 +284,6 @@ static void test_reads_and_what_the_user_stored(void **state) {
     roast_run_free(run);
 }
 
-/* The same chunk with arrays, as the reader of a measurement gives it. */
-static void test_chunks_with_arrays(void **state) {
-    (void)state;
-    roast_error err;
-    const roast_section sections[] = {section_of("s", ROAST_SECTION_TIME, -1, 1, SECOND),
-                                      section_of("t", ROAST_SECTION_TIME, 0, 2, 1)};
-    const roast_str branches[] = {{"a", 1}, {"b", 1}};
-    const roast_branch_size sizes[] = {{{"a", 1}, 1, 2}};
-    roast_chunk chunk = chunk_of("A", "f", 10, 1, 3);
-    roast_file file = {.name = {"f", 1},
-                       .total_branches = 4,
-                       .tree_bytes = 10,
-                       .tree_uncompressed_bytes = 20,
-                       .n_branches = 1,
-                       .branches = sizes};
-    chunk.sections = sections;
-    chunk.n_sections = 2;
-    access_branches(&chunk, branches, 2);
-    roast_run *run = new_run();
-    append(run, &chunk);
-    assert_ok(roast_chunklog_add_file(roast_run_chunks(run), &file, &err), err);
-    json_t *from_log = document_of(run);
-    roast_metrics *metrics = compute(run);
-    roast_sink *sink = new_sink();
-    roast_json_run *writer = NULL;
-    assert_ok(roast_json_run_new(metrics, run, sink, &writer, &err), err);
-    assert_ok(roast_json_run_file(writer, NULL, &file, &err), err);
-    assert_ok(roast_json_run_series(writer, roast_run_series_view(run), &err), err);
-    assert_ok(roast_json_run_chunk(writer, NULL, &chunk, &err), err);
-    assert_ok(roast_json_run_end(writer, &err), err);
-    roast_json_run_free(writer);
-    json_t *from_arrays = parse(sink);
-    assert_true(json_equal(from_log, from_arrays));
-    json_decref(from_log);
-    json_decref(from_arrays);
-    roast_metrics_free(metrics);
-    roast_run_free(run);
-}
-
 static void test_sections_beside_the_chunks(void **state) {
     (void)state;
     roast_error err;
@@ -398,51 +336,6 @@ static void test_names_in_tuples(void **state) {
     }
 }
 
-static void test_the_order_of_the_parts(void **state) {
-    (void)state;
-    roast_error err;
-    roast_run *run = new_run();
-    roast_metrics *metrics = compute(run);
-    roast_sink *sink = new_sink();
-    roast_json_run *writer = NULL;
-    roast_file file = {.name = {NULL, 0}, .total_branches = -1, .tree_bytes = -1};
-    roast_chunk chunk = {.have = 0};
-    const roast_series *series = roast_run_series_view(run);
-    assert_ok(roast_json_run_new(metrics, run, sink, &writer, &err), err);
-    assert_ok(roast_json_run_file(writer, NULL, &file, &err), err);
-    assert_ok(roast_json_run_series(writer, series, &err), err);
-    assert_status(ROAST_ESTATE, roast_json_run_series(writer, series, &err));
-    assert_status(ROAST_ESTATE, roast_json_run_file(writer, NULL, &file, &err));
-    assert_ok(roast_json_run_chunk(writer, NULL, &chunk, &err), err);
-    assert_status(ROAST_ESTATE, roast_json_run_series(writer, series, &err));
-    assert_ok(roast_json_run_end(writer, &err), err);
-    assert_status(ROAST_ESTATE, roast_json_run_chunk(writer, NULL, &chunk, NULL));
-    roast_json_run_free(writer);
-    roast_json_run_free(NULL);
-    json_decref(parse(sink));
-    roast_metrics_free(metrics);
-    roast_run_free(run);
-}
-
-/* Parts may be left out, and the document is whole. */
-static void test_a_document_of_the_head_alone(void **state) {
-    (void)state;
-    roast_error err;
-    roast_run *run = new_run();
-    roast_metrics *metrics = compute(run);
-    roast_sink *sink = new_sink();
-    roast_json_run *writer = NULL;
-    assert_ok(roast_json_run_new(metrics, run, sink, &writer, &err), err);
-    assert_ok(roast_json_run_end(writer, &err), err);
-    roast_json_run_free(writer);
-    json_t *root = parse(sink);
-    assert_int_equal(0, json_array_size(at(root, "raw_chunk_metrics")));
-    assert_null(at(root, "tracking_data"));
-    json_decref(root);
-    roast_metrics_free(metrics);
-    roast_run_free(run);
-}
-
 /* ---- failing allocations ---- */
 
 typedef struct walked {
@@ -456,7 +349,7 @@ static roast_status write_both(void *context) {
     ROAST_TRY(roast_sink_new_count(&sink, NULL));
     roast_status status = roast_json_metrics(w->metrics, w->run, sink, NULL);
     if (status == ROAST_OK)
-        status = write_run(w->metrics, w->run, sink, NULL);
+        status = roast_json_run(w->metrics, w->run, sink, NULL);
     if (status == ROAST_OK)
         status = roast_sink_finish(sink, NULL);
     roast_sink_free(sink);
@@ -480,11 +373,8 @@ int main(void) {
         cmocka_unit_test(test_all_parts_of_a_run),
         cmocka_unit_test(test_sections_of_a_chunk),
         cmocka_unit_test(test_reads_and_what_the_user_stored),
-        cmocka_unit_test(test_chunks_with_arrays),
         cmocka_unit_test(test_sections_beside_the_chunks),
         cmocka_unit_test(test_names_in_tuples),
-        cmocka_unit_test(test_the_order_of_the_parts),
-        cmocka_unit_test(test_a_document_of_the_head_alone),
         cmocka_unit_test(test_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

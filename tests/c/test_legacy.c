@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "roast/legacy.h"
-#include "store/legacy_internal.h"
+#include "store/legacy/internal.h"
+#include "store/place/place.h"
 
 #define DATA "tests/data/measurements_0_1_2/"
 #define MIB  1048576
@@ -499,7 +500,7 @@ static roast_buffer read_fixture(const char *name, const char *file) {
     roast_buffer text = {0};
     roast_error err;
     snprintf(path, sizeof path, DATA "%s", name);
-    assert_ok(roast_legacy_read(path, file, INT64_C(1) << 20, &text, &err), err);
+    assert_ok(roast_path_read(path, file, INT64_C(1) << 20, &text, &err), err);
     return text;
 }
 

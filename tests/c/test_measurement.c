@@ -7,7 +7,8 @@ static roast_measurement *measurement_of(const roast_run *run, roast_str config)
     roast_error err;
     roast_measurement *made = NULL;
     const roast_utc saved = {INT64_C(1700000000123456000)};
-    assert_ok(roast_measurement_new(run, config, saved, &made, &err), err);
+    assert_ok(roast_measurement_new(&(roast_measured){.run = run}, config, saved, &made, &err),
+              err);
     return made;
 }
 
@@ -47,8 +48,6 @@ static void test_files(void **state) {
     assert_str("100.0,110.0\n", file_named(made, "start_end_time.txt"));
     assert_str("{\"a\": 1}", file_named(made, "config.json"));
 
-    assert_int_equal(1000000,
-                     roast_metrics_get(roast_measurement_metrics(made), "total_events").integer);
     roast_measurement_free(made);
 }
 
@@ -67,14 +66,36 @@ static void test_blob(void **state) {
     assert_non_null(blob);
     roast_metrics *back = NULL;
     assert_ok(roast_metrics_decode(blob->bytes, blob->len, &back, &err), err);
-    const roast_metrics *there = roast_measurement_metrics(made);
+    roast_metrics *there = compute(run);
     for (uint32_t i = 0; i < roast_catalogue_count(); i++)
         assert_int_equal(roast_metrics_at(there, i).kind, roast_metrics_at(back, i).kind);
     assert_null(file_named(made, "config.json").data);
     roast_metrics_free(back);
+    roast_metrics_free(there);
     roast_measurement_free(made);
     roast_measurement_free(NULL);
     roast_run_free(run);
+}
+
+/* What was computed before is not computed again. */
+static void test_metrics_that_are_there(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = full_run();
+    roast_metrics *metrics = compute(run);
+    roast_findings *findings = NULL;
+    roast_measurement *made = NULL;
+    assert_ok(roast_metrics_set(metrics, "total_events", roast_value_int(77), &err), err);
+    assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
+    assert_ok(roast_measurement_new(&(roast_measured){run, metrics, findings}, (roast_str){NULL, 0},
+                                    (roast_utc){1}, &made, &err),
+              err);
+    roast_metrics_free(metrics);
+    roast_findings_free(findings);
+    roast_run_free(run); /* nothing is borrowed */
+    assert_holds(file_named(made, "metrics.json"), "\"total_events\": 77");
+    assert_holds(file_named(made, "metadata.json"), "\"entries\": 77");
+    roast_measurement_free(made);
 }
 
 /* What is not known is not written. */
@@ -95,7 +116,8 @@ static void test_an_empty_run(void **state) {
 
 static roast_status make_one(void *context) {
     roast_measurement *made = NULL;
-    ROAST_TRY(roast_measurement_new(context, roast_str_of("{}"), (roast_utc){1}, &made, NULL));
+    ROAST_TRY(roast_measurement_new(&(roast_measured){.run = context}, roast_str_of("{}"),
+                                    (roast_utc){1}, &made, NULL));
     roast_measurement_free(made);
     return ROAST_OK;
 }
@@ -111,6 +133,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_blob),
+        cmocka_unit_test(test_metrics_that_are_there),
         cmocka_unit_test(test_an_empty_run),
         cmocka_unit_test(test_failing_allocations),
     };

@@ -164,7 +164,7 @@ static void test_datasets(void **state) {
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
     uint32_t count;
-    const roast_dataset_row *rows = roast_metrics_datasets(metrics, &count);
+    const roast_dataset_row *rows = roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(3, count);
     assert_str("A", rows[0].name);
     assert_int_equal(2, rows[0].num_chunks);
@@ -188,7 +188,7 @@ static void test_datasets(void **state) {
 static const roast_section_row *section_named(const roast_metrics *metrics, const char *name,
                                               roast_section_kind kind) {
     uint32_t count;
-    const roast_section_row *rows = roast_metrics_sections(metrics, &count);
+    const roast_section_row *rows = roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (rows[i].kind == kind && roast_str_equal(rows[i].name, roast_str_of(name)))
             return &rows[i];
@@ -214,7 +214,7 @@ static void test_sections(void **state) {
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
     uint32_t count;
-    roast_metrics_sections(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     assert_int_equal(8, count);
     expect_time(metrics, "outer", 2, 1.9, 1.9 - 0.4 - 0.1 - 0.6);
     expect_time(metrics, "inner", 5, 1.1, 1.1 - 0.3);
@@ -233,13 +233,15 @@ static void test_sections(void **state) {
     assert_near(5, outer->mean_mem_delta_mb);
     const roast_section_row *io = section_named(metrics, "io", ROAST_SECTION_BYTES);
     assert_int_equal(1, io->count);
-    assert_int_equal(1000, io->total_bytes);
+    assert_int_equal(1000, io->total_bytes.integer);
     roast_metrics_free(metrics);
 }
 
 static const roast_file_row *file_named(const roast_metrics *metrics, const char *name) {
     uint32_t count;
-    const roast_file_row *rows = roast_metrics_file_rows(metrics, &count), *found = NULL;
+    const roast_file_row *rows =
+                             roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count),
+                         *found = NULL;
     for (uint32_t i = 0; i < count; i++) {
         if (roast_str_equal(rows[i].name, roast_str_of(name))) {
             assert_null(found); /* one row a name */
@@ -310,7 +312,7 @@ static void test_files(void **state) {
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
     uint32_t count;
-    roast_metrics_file_rows(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count);
     assert_int_equal(5, count);
     /* a b c of the latest metadata; v is accessed by a chunk that failed, but is not in the file */
     expect_file(metrics, "f1", 5, 60, 2000, 600, 30, 0.25);
@@ -407,14 +409,14 @@ static void test_families_give_what_compute_gives(void **state) {
         assert_true(a.kind == ROAST_VALUE_NONE || roast_value_number(a) == roast_value_number(b));
     }
     uint32_t n_all, n_parts;
-    roast_metrics_datasets(all, &n_all);
-    roast_metrics_datasets(parts, &n_parts);
+    roast_row_table_rows(all, ROAST_ROWS_per_dataset, &n_all);
+    roast_row_table_rows(parts, ROAST_ROWS_per_dataset, &n_parts);
     assert_int_equal(n_all, n_parts);
-    roast_metrics_sections(all, &n_all);
-    roast_metrics_sections(parts, &n_parts);
+    roast_row_table_rows(all, ROAST_ROWS_sections, &n_all);
+    roast_row_table_rows(parts, ROAST_ROWS_sections, &n_parts);
     assert_int_equal(n_all, n_parts);
-    roast_metrics_file_rows(all, &n_all);
-    roast_metrics_file_rows(parts, &n_parts);
+    roast_row_table_rows(all, ROAST_ROWS_file_read_metrics, &n_all);
+    roast_row_table_rows(parts, ROAST_ROWS_file_read_metrics, &n_parts);
     assert_int_equal(n_all, n_parts);
     roast_metrics_free(all);
     roast_metrics_free(parts);

@@ -2,7 +2,7 @@
 #include "run_sample.h"
 
 #include "metrics/formulas.h"
-#include "metrics/names.h"
+#include "metrics/groups.h"
 
 /* ---- what is not measured, and zero ---- */
 
@@ -24,11 +24,11 @@ static void test_empty_run(void **state) {
     roast_metrics *metrics = compute(run);
     expect_only(metrics, NULL, 0);
     uint32_t count = 9;
-    roast_metrics_datasets(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(0, count);
-    roast_metrics_sections(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     assert_int_equal(0, count);
-    roast_metrics_file_rows(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count);
     assert_int_equal(0, count);
     roast_metrics_free(metrics);
 
@@ -100,7 +100,7 @@ static void test_chunks_that_tell_nothing(void **state) {
     roast_metrics *metrics = compute(run);
     expect_only(metrics, counts_of_chunks, N_COUNTS);
     uint32_t count;
-    const roast_dataset_row *row = roast_metrics_datasets(metrics, &count);
+    const roast_dataset_row *row = roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(1, count);
     assert_int_equal(2, row->num_chunks);
     assert_true(isnan(row->total_duration) && isnan(row->mean_duration) &&
@@ -123,7 +123,7 @@ static void test_all_chunks_failed(void **state) {
     assert_value(0, roast_metrics_get(metrics, "num_successful_chunks"));
     assert_value(1, roast_metrics_get(metrics, "num_failed_chunks"));
     uint32_t count;
-    roast_metrics_datasets(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(0, count);
     roast_metrics_free(metrics);
     roast_run_free(run);
@@ -220,17 +220,17 @@ static void test_rounding(void **state) {
     assert_int_equal(-3, roast_value_rounded(-2.75).integer);
 }
 
-static void expect_name(roast_names *names, const char *data, size_t len, uint32_t expected) {
+static void expect_name(roast_groups *names, const char *data, size_t len, uint32_t expected) {
     uint32_t id = 99;
-    assert_status(ROAST_OK, roast_names_id(names, (roast_str){data, len}, &id));
+    assert_status(ROAST_OK, roast_groups_find(names, (roast_str){data, len}, &id));
     assert_int_equal(expected, id);
 }
 
-/* A name is its address and its length; another place with the same text is the same name. */
+/* A name is its text, wherever it stands. */
 static void test_names(void **state) {
     (void)state;
     static const char here[] = "Jet_pt", there[] = "Jet_pt";
-    roast_names names = {0};
+    roast_groups names = ROAST_GROUPS(uint64_t);
     for (int twice = 0; twice < 2; twice++) {
         expect_name(&names, here, 6, 0);
         expect_name(&names, here, 3, 1);
@@ -239,16 +239,16 @@ static void test_names(void **state) {
         expect_name(&names, there, 6, 0);
         expect_name(&names, there, 3, 1);
     }
-    assert_int_equal(3, roast_names_count(&names));
-    assert_str("Jet", roast_names_get(&names, 1));
-    roast_names_reset(&names);
+    assert_int_equal(3, roast_groups_count(&names));
+    assert_str("Jet", roast_groups_name(&names, 1));
+    roast_groups_reset(&names);
     char letters[300];
     memset(letters, 'x', sizeof letters);
     for (int twice = 0; twice < 2; twice++) {
         for (uint32_t len = 0; len < sizeof letters; len++)
             expect_name(&names, letters, len, len);
     }
-    roast_names_reset(&names);
+    roast_groups_reset(&names);
 }
 
 /* ---- many of everything ---- */
@@ -288,15 +288,17 @@ static void test_many_names(void **state) {
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
     uint32_t count;
-    const roast_dataset_row *datasets = roast_metrics_datasets(metrics, &count);
+    const roast_dataset_row *datasets =
+        roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(NAMES, count);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(CHUNKS / NAMES, datasets[i].num_chunks);
-    const roast_section_row *sections = roast_metrics_sections(metrics, &count);
+    const roast_section_row *sections = roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     assert_int_equal(NAMES, count);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(CHUNKS / NAMES, sections[i].count);
-    const roast_file_row *files = roast_metrics_file_rows(metrics, &count);
+    const roast_file_row *files =
+        roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count);
     assert_int_equal(NAMES, count);
     for (uint32_t i = 0; i < count; i++) /* branch n, and n + 1 .. n + 5 of the later rounds */
         assert_near(10, roast_value_number(files[i].branches_read_percent));
@@ -321,8 +323,11 @@ static void test_huge_numbers(void **state) {
     assert_true(roast_metrics_get(metrics, "total_events_from_chunks").integer == INT64_MAX);
     assert_true(roast_metrics_get(metrics, "disk_read_bytes").integer == INT64_MAX);
     uint32_t count;
-    assert_near((double)INT64_MAX / 1e9, roast_metrics_datasets(metrics, &count)->total_duration);
-    assert_true(roast_metrics_sections(metrics, &count)->count == UINT64_MAX);
+    assert_near((double)INT64_MAX / 1e9, ((const roast_dataset_row *)roast_row_table_rows(
+                                              metrics, ROAST_ROWS_per_dataset, &count))
+                                             ->total_duration);
+    const roast_section_row *sections = roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
+    assert_true(sections->count == UINT64_MAX);
     roast_metrics_free(metrics);
     roast_run_free(run);
 }

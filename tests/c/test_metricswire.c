@@ -31,61 +31,31 @@ static bool same_value(roast_value a, roast_value b) {
            (a.kind != ROAST_VALUE_REAL || same_real(a.real, b.real));
 }
 
+static bool same_cell(const roast_row_column *column, const void *a, const void *b) {
+    const char *x = (const char *)a + column->offset, *y = (const char *)b + column->offset;
+    if (column->kept == ROAST_KEPT_TEXT)
+        return same_text(*(const roast_str *)x, *(const roast_str *)y);
+    if (column->kept == ROAST_KEPT_KIND)
+        return *(const roast_section_kind *)x == *(const roast_section_kind *)y;
+    return same_value(roast_table_row_value(column, a), roast_table_row_value(column, b));
+}
+
 static void expect_same(const roast_metrics *a, const roast_metrics *b) {
-    uint32_t n, m;
     for (uint32_t i = 0; i < roast_catalogue_count(); i++)
         assert_true(same_value(roast_metrics_at(a, i), roast_metrics_at(b, i)));
-    const roast_dataset_row *da = roast_metrics_datasets(a, &n),
-                            *db = roast_metrics_datasets(b, &m);
-    assert_int_equal(n, m);
-    for (uint32_t i = 0; i < n; i++)
-        assert_true(same_text(da[i].name, db[i].name) && da[i].num_chunks == db[i].num_chunks &&
-                    same_real(da[i].total_duration, db[i].total_duration) &&
-                    da[i].total_events == db[i].total_events &&
-                    same_real(da[i].mean_duration, db[i].mean_duration) &&
-                    same_real(da[i].mean_events_per_chunk, db[i].mean_events_per_chunk));
-    const roast_section_row *sa = roast_metrics_sections(a, &n),
-                            *sb = roast_metrics_sections(b, &m);
-    assert_int_equal(n, m);
-    for (uint32_t i = 0; i < n; i++)
-        assert_true(same_text(sa[i].name, sb[i].name) && sa[i].kind == sb[i].kind &&
-                    sa[i].count == sb[i].count && sa[i].total_bytes == sb[i].total_bytes &&
-                    same_real(sa[i].total_duration, sb[i].total_duration) &&
-                    same_real(sa[i].self_duration, sb[i].self_duration) &&
-                    same_real(sa[i].mean_duration, sb[i].mean_duration) &&
-                    same_real(sa[i].mean_mem_delta_mb, sb[i].mean_mem_delta_mb) &&
-                    same_real(sa[i].max_mem_delta_mb, sb[i].max_mem_delta_mb) &&
-                    same_real(sa[i].min_mem_delta_mb, sb[i].min_mem_delta_mb));
-    const roast_file_row *fa = roast_metrics_file_rows(a, &n), *fb = roast_metrics_file_rows(b, &m);
-    assert_int_equal(n, m);
-    for (uint32_t i = 0; i < n; i++)
-        assert_true(same_text(fa[i].name, fb[i].name) &&
-                    same_value(fa[i].total_branches, fb[i].total_branches) &&
-                    same_value(fa[i].branches_read_percent, fb[i].branches_read_percent) &&
-                    same_value(fa[i].total_tree_bytes, fb[i].total_tree_bytes) &&
-                    same_value(fa[i].bytes_read, fb[i].bytes_read) &&
-                    same_value(fa[i].bytes_read_percent, fb[i].bytes_read_percent) &&
-                    same_value(fa[i].compression_ratio, fb[i].compression_ratio) &&
-                    same_value(fa[i].uncompressed_bytes_read, fb[i].uncompressed_bytes_read));
-    const roast_branch_row *ba = roast_metrics_branches(a, &n), *bb = roast_metrics_branches(b, &m);
-    assert_int_equal(n, m);
-    for (uint32_t i = 0; i < n; i++)
-        assert_true(same_text(ba[i].name, bb[i].name) && ba[i].num_chunks == bb[i].num_chunks &&
-                    same_value(ba[i].seconds, bb[i].seconds) &&
-                    same_value(ba[i].bytes, bb[i].bytes) &&
-                    same_value(ba[i].uncompressed_bytes, bb[i].uncompressed_bytes) &&
-                    same_value(ba[i].count, bb[i].count));
-    const roast_worker_row *wa = roast_metrics_worker_rows(a, &n);
-    const roast_worker_row *wb = roast_metrics_worker_rows(b, &m);
-    assert_int_equal(n, m);
-    for (uint32_t i = 0; i < n; i++)
-        assert_true(same_text(wa[i].name, wb[i].name) && same_text(wa[i].host, wb[i].host) &&
-                    wa[i].samples == wb[i].samples && same_value(wa[i].threads, wb[i].threads) &&
-                    same_value(wa[i].peak_memory_bytes, wb[i].peak_memory_bytes) &&
-                    same_value(wa[i].memory_limit_bytes, wb[i].memory_limit_bytes) &&
-                    same_value(wa[i].peak_memory_percent, wb[i].peak_memory_percent) &&
-                    same_value(wa[i].peak_spilled_bytes, wb[i].peak_spilled_bytes) &&
-                    same_value(wa[i].mean_cpu_percent, wb[i].mean_cpu_percent));
+    for (int number = 0; number < ROAST_ROW_TABLE_COUNT; number++) {
+        const roast_row_table *table = roast_row_table_at((roast_row_table_number)number);
+        uint32_t n, m;
+        const void *left = roast_row_table_rows(a, (roast_row_table_number)number, &n);
+        const void *right = roast_row_table_rows(b, (roast_row_table_number)number, &m);
+        assert_int_equal(n, m);
+        for (uint32_t i = 0; i < n; i++) {
+            const void *x = roast_table_row(table, left, i), *y = roast_table_row(table, right, i);
+            assert_true(same_text(roast_table_row_name(x), roast_table_row_name(y)));
+            for (size_t c = 0; c < table->n_columns + table->n_hidden; c++)
+                assert_true(same_cell(&table->columns[c], x, y));
+        }
+    }
 }
 
 /* ---- there and back ---- */
@@ -133,7 +103,7 @@ static void test_rows_by_hand(void **state) {
     roast_run *run = full_run();
     roast_metrics *metrics = compute(run);
     uint32_t before, count;
-    roast_metrics_datasets(metrics, &before);
+    roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &before);
     /* behind rows that a formula made, over several growths; the texts are copied */
     for (int i = 0; i < 50; i++) {
         char name[16];
@@ -141,12 +111,13 @@ static void test_rows_by_hand(void **state) {
         roast_dataset_row dataset = {.name = roast_str_of(name), .num_chunks = (uint64_t)i};
         roast_file_row file = {.name = roast_str_of(name), .bytes_read = roast_value_int(i)};
         roast_worker_row worker = {.name = roast_str_of(name), .host = roast_str_of("host")};
-        assert_ok(roast_metrics_add_dataset(metrics, &dataset, &err), err);
-        assert_ok(roast_metrics_add_file(metrics, &file, &err), err);
-        assert_ok(roast_metrics_add_worker(metrics, &worker, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &dataset, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_file_read_metrics, &file, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_worker_health, &worker, &err), err);
         memset(name, 'x', sizeof name);
     }
-    const roast_dataset_row *datasets = roast_metrics_datasets(metrics, &count);
+    const roast_dataset_row *datasets =
+        roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(before + 50, count);
     assert_str("A", datasets[0].name);
     assert_str("d0", datasets[before].name);
@@ -154,11 +125,11 @@ static void test_rows_by_hand(void **state) {
     assert_int_equal(49, datasets[before + 49].num_chunks);
     /* A family that is computed again replaces them, and rows may be added behind it again. */
     assert_ok(roast_metrics_chunks(metrics, run, &err), err);
-    roast_metrics_datasets(metrics, &count);
+    roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(before, count);
     roast_dataset_row more = {.name = roast_str_of("more")};
-    assert_ok(roast_metrics_add_dataset(metrics, &more, &err), err);
-    datasets = roast_metrics_datasets(metrics, &count);
+    assert_ok(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &more, &err), err);
+    datasets = roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     assert_int_equal(before + 1, count);
     assert_str("more", datasets[before].name);
     roast_metrics_free(metrics);
@@ -173,7 +144,8 @@ static void test_branches(void **state) {
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
     uint32_t count;
-    const roast_branch_row *rows = roast_metrics_branches(metrics, &count);
+    const roast_branch_row *rows =
+        roast_row_table_rows(metrics, ROAST_ROWS_branch_read_metrics, &count);
     assert_int_equal(2, count);
     assert_str("a", rows[0].name);
     assert_int_equal(2, rows[0].num_chunks);
@@ -193,7 +165,7 @@ static void test_workers(void **state) {
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
     uint32_t count;
-    const roast_worker_row *rows = roast_metrics_worker_rows(metrics, &count);
+    const roast_worker_row *rows = roast_row_table_rows(metrics, ROAST_ROWS_worker_health, &count);
     assert_int_equal(10, count);
     assert_str("tcp://worker:1", rows[0].name);
     assert_null(rows[0].host.data);
@@ -248,7 +220,7 @@ static void test_damage(void **state) {
         assert_int_not_equal(ROAST_OK, roast_metrics_decode(bytes, whole.len, &again, NULL));
     }
     memcpy(bytes, whole.data, whole.len);
-    bytes[4] = 2;
+    bytes[4] = 3;
     put_checksum(bytes, whole.len);
     expect_refused(ROAST_EVERSION, bytes, whole.len);
     bytes[4] = 0;
@@ -263,24 +235,24 @@ static void test_damage(void **state) {
 /* Lengths that are lies, with a checksum that is right. */
 static void test_lies(void **state) {
     (void)state;
-    static const uint8_t head[] = {'R', 'C', 'M', 'X', 1, 0, 0, 0, 0};
+    static const uint8_t head[] = {'R', 'C', 'M', 'X', 2, 0, 0, 0, 0};
     static const struct {
-        uint8_t body[16];
+        uint8_t body[64];
         size_t len;
     } lies[] = {
         {{0xff, 0xff, 0xff, 0xff, 0x0f}, 5},                             /* scalars */
         {{1, 0, 1, 2, 0, 0, 0, 0, 0}, 9},                                /* no name */
         {{1, 2, 0, 1, 2, 0, 0, 0, 0, 0}, 10},                            /* a name that is a NUL */
-        {{1, 2, 'x', 3, 0, 0, 0, 0, 0}, 9},                              /* a sort of value */
+        {{1, 2, 'x', 3, 0, 0, 0, 0, 0}, 9},                              /* a kind of value */
         {{1, 2, 'x', 2, 0, 0}, 6},                                       /* a real cut short */
         {{1, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0}, 10},                /* a length */
         {{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0}, 11}, /* datasets */
-        {{0, 0, 1, 2, 'x', 9, 0, 0, 0, 0, 0, 0}, 12},                    /* a sort of section */
+        {{0, 0, 1, 2, 'x', 1, [55] = 9}, 59},                            /* a kind of section */
         {{0, 0, 0, 0, 0, 0, 7}, 7},                                      /* bytes behind */
         {{0, 0, 0}, 3},                                                  /* an end too soon */
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        uint8_t bytes[64];
+        uint8_t bytes[128];
         size_t len = sizeof head + lies[i].len + 4;
         memcpy(bytes, head, sizeof head);
         memcpy(bytes + sizeof head, lies[i].body, lies[i].len);

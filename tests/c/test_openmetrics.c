@@ -14,8 +14,7 @@ static roast_sink *text_of(const roast_run *run, const char *name, bool with_ser
     roast_error err;
     roast_metrics *metrics = compute(run);
     roast_sink *sink = new_sink();
-    roast_openmetrics_write(metrics, run, roast_str_of(name),
-                            with_series ? roast_run_series_view(run) : NULL, sink);
+    roast_openmetrics_write(metrics, run, roast_str_of(name), with_series, sink);
     roast_sink_write(sink, "", 1);
     assert_ok(roast_sink_finish(sink, &err), err);
     roast_metrics_free(metrics);

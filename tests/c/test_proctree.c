@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../burn/load.h"
-#include "roast/proctree.h"
+#include "proc/proctree.h"
 
 #define DATA "tests/data/proc/tree"
 
@@ -40,15 +40,15 @@ static void look_at(roast_proctree *tree, int64_t seconds) {
     assert_ok(roast_proctree_look(tree, &when, &err), err);
 }
 
-static const roast_process *find(const roast_proctree *tree, int64_t pid) {
-    for (size_t i = 0; i < roast_proctree_count(tree); i++)
-        if (roast_proctree_at(tree, i)->pid == pid)
-            return roast_proctree_at(tree, i);
+static const roast_tree_process *find(const roast_proctree *tree, int64_t pid) {
+    for (size_t i = 0; i < tree->now.count; i++)
+        if (tree->now.at[i].pid == pid)
+            return &tree->now.at[i];
     return NULL;
 }
 
-static const roast_process *there(const roast_proctree *tree, int64_t pid) {
-    const roast_process *process = find(tree, pid);
+static const roast_tree_process *there(const roast_proctree *tree, int64_t pid) {
+    const roast_tree_process *process = find(tree, pid);
     if (process == NULL)
         fail_msg("process %lld is not there", (long long)pid);
     return process;
@@ -77,17 +77,15 @@ static void descendants_and_nobody_else(void **state) {
     roast_proctree *tree = open_tree(DATA, 100);
     for (int i = 0; i < 3; i++) {
         look(tree);
-        assert_int_equal(4, roast_proctree_count(tree));
+        assert_int_equal(4, tree->now.count);
         for (size_t k = 0; k < 4; k++)
-            assert_int_equal(expected[k], roast_proctree_at(tree, k)->pid);
-        assert_null(roast_proctree_at(tree, 4));
-        assert_int_equal(0, roast_proctree_ended_count(tree));
-        assert_null(roast_proctree_ended_at(tree, 0));
+            assert_int_equal(expected[k], tree->now.at[k].pid);
+        assert_int_equal(0, tree->ended.count);
     }
     roast_proctree_free(tree);
     tree = open_tree(DATA, 102);
     look(tree);
-    assert_int_equal(2, roast_proctree_count(tree));
+    assert_int_equal(2, tree->now.count);
     roast_proctree_free(tree);
 }
 
@@ -96,7 +94,7 @@ static void values_of_a_process(void **state) {
     needs_linux();
     roast_proctree *tree = open_tree(DATA, 100);
     look_at(tree, 5);
-    const roast_process *process = there(tree, 90);
+    const roast_tree_process *process = there(tree, 90);
     assert_int_equal(102, process->parent);
     assert_int_equal(2000, process->start_ticks);
     assert_int_equal(0, process->started.ns);
@@ -163,11 +161,11 @@ static void failed_look_changes_nothing(void **state) {
     roast_status status = roast_proctree_look(tree, &when, NULL);
     alloc_fail_stop();
     assert_status(ROAST_ENOMEM, status); /* of the second look: its lists are new */
-    assert_int_equal(4, roast_proctree_count(tree));
+    assert_int_equal(4, tree->now.count);
     assert_true(there(tree, 101)->when.ns == INT64_C(1000000000));
     look_at(tree, 3);
-    assert_int_equal(4, roast_proctree_count(tree));
-    assert_int_equal(0, roast_proctree_ended_count(tree));
+    assert_int_equal(4, tree->now.count);
+    assert_int_equal(0, tree->ended.count);
     assert_true(there(tree, 101)->cpu_percent == 0);
     roast_proctree_free(tree);
 }
@@ -248,7 +246,7 @@ static void rates_between_looks(void **state) {
                .read = 500,
                .written = 90});
     look_at(tree, 3);
-    const roast_process *process = there(tree, 10);
+    const roast_tree_process *process = there(tree, 10);
     assert_near(150, process->cpu_percent);
     assert_near(250, process->read_bps);
     assert_near(45, process->write_bps);
@@ -277,34 +275,55 @@ static void processes_come_and_go(void **state) {
     put((fake){.pid = 11, .parent = 10, .start = 6, .pages = 11});
     roast_proctree *tree = open_tree(scratch, 10);
     look(tree);
-    assert_int_equal(2, roast_proctree_count(tree));
+    assert_int_equal(2, tree->now.count);
     /* A grandchild with a smaller number, and a stranger. */
     put((fake){.pid = 7, .parent = 11, .start = 8, .pages = 7});
     put((fake){.pid = 8, .parent = 1, .start = 8, .pages = 8});
     look(tree);
-    assert_int_equal(3, roast_proctree_count(tree));
+    assert_int_equal(3, tree->now.count);
     there(tree, 7);
     /* Its parent ends: it belongs to the tree all the same. */
     end(11);
     put((fake){.pid = 7, .parent = 1, .start = 8, .pages = 7});
     look(tree);
-    assert_int_equal(2, roast_proctree_count(tree));
+    assert_int_equal(2, tree->now.count);
     assert_int_equal(11, there(tree, 7)->parent);
-    assert_int_equal(1, roast_proctree_ended_count(tree));
-    assert_int_equal(11, roast_proctree_ended_at(tree, 0)->pid);
+    assert_int_equal(1, tree->ended.count);
+    assert_int_equal(11, tree->ended.at[0].pid);
     look(tree);
-    assert_int_equal(0, roast_proctree_ended_count(tree));
+    assert_int_equal(0, tree->ended.count);
     /* One that ended and was not waited for. */
     put((fake){.pid = 7, .parent = 11, .start = 8, .state = 'Z'});
     look(tree);
     assert_null(find(tree, 7));
-    assert_int_equal(7, roast_proctree_ended_at(tree, 0)->pid);
+    assert_int_equal(7, tree->ended.at[0].pid);
     look(tree);
-    assert_int_equal(0, roast_proctree_ended_count(tree));
+    assert_int_equal(0, tree->ended.count);
     end(10);
     look(tree);
-    assert_int_equal(0, roast_proctree_count(tree));
-    assert_int_equal(1, roast_proctree_ended_count(tree));
+    assert_int_equal(0, tree->now.count);
+    assert_int_equal(1, tree->ended.count);
+    roast_proctree_free(tree);
+}
+
+static void families_in_any_order(void **state) {
+    (void)state;
+    needs_linux();
+    /* The root's parent is no member; its descendants have smaller and smaller numbers. */
+    put((fake){.pid = 20, .parent = 1, .start = 1, .pages = 1});
+    put((fake){.pid = 10, .parent = 20, .start = 5, .pages = 10});
+    for (int64_t pid = 9; pid > 2; pid--)
+        put((fake){.pid = pid, .parent = pid + 1, .start = 20 - (uint64_t)pid, .pages = 1});
+    put((fake){.pid = 11, .parent = 20, .start = 6, .pages = 1});
+    /* Two that are each other's parents, and one that is its own: no family at all. */
+    put((fake){.pid = 31, .parent = 32, .start = 7, .pages = 1});
+    put((fake){.pid = 32, .parent = 31, .start = 7, .pages = 1});
+    put((fake){.pid = 33, .parent = 33, .start = 7, .pages = 1});
+    roast_proctree *tree = open_tree(scratch, 10);
+    look(tree);
+    assert_int_equal(8, tree->now.count);
+    for (int64_t pid = 3; pid <= 10; pid++)
+        there(tree, pid);
     roast_proctree_free(tree);
 }
 
@@ -321,19 +340,19 @@ static void number_that_is_given_out_again(void **state) {
     put((fake){.pid = 11, .parent = 10, .start = 60, .cpu_ticks = 900, .pages = 21});
     put((fake){.pid = 12, .parent = 10, .start = 61, .pages = 22});
     look_at(tree, 2);
-    assert_int_equal(3, roast_proctree_count(tree));
+    assert_int_equal(3, tree->now.count);
     assert_int_equal(60, there(tree, 11)->start_ticks);
     assert_true(isnan(there(tree, 11)->cpu_percent));
     assert_int_equal(21 * sysconf(_SC_PAGESIZE), there(tree, 11)->reading.rss_bytes);
     there(tree, 12);
-    assert_int_equal(1, roast_proctree_ended_count(tree));
-    assert_int_equal(6, roast_proctree_ended_at(tree, 0)->start_ticks);
+    assert_int_equal(1, tree->ended.count);
+    assert_int_equal(6, tree->ended.at[0].start_ticks);
     /* Now a stranger's. */
     end(11);
     put((fake){.pid = 11, .parent = 1, .start = 70, .pages = 31});
     look_at(tree, 3);
     assert_null(find(tree, 11));
-    assert_int_equal(1, roast_proctree_ended_count(tree));
+    assert_int_equal(1, tree->ended.count);
     roast_proctree_free(tree);
 }
 
@@ -353,7 +372,7 @@ static void inode_that_is_forgotten(void **state) {
     look_at(tree, 2);
     assert_int_equal(10, there(tree, 11)->parent);
     assert_true(there(tree, 11)->cpu_percent == 0);
-    assert_int_equal(0, roast_proctree_ended_count(tree));
+    assert_int_equal(0, tree->ended.count);
     roast_proctree_free(tree);
 }
 
@@ -368,16 +387,14 @@ static void many_processes_few_descriptors(void **state) {
     roast_proctree *tree = open_tree(scratch, 10);
     look(tree);
     look(tree);
-    assert_int_equal(CHILDREN + 1, roast_proctree_count(tree));
-    for (size_t i = 0; i < roast_proctree_count(tree); i++)
-        assert_true(roast_proctree_at(tree, i)->reading.have & ROAST_HAVE(read_bytes));
-    assert_true(open_descriptors() <= before + 1 + 2 * 64);
+    assert_int_equal(CHILDREN + 1, tree->now.count);
+    for (size_t i = 0; i < tree->now.count; i++)
+        assert_true(tree->now.at[i].reading.have & ROAST_HAVE(read_bytes));
+    assert_int_equal(before + 1, open_descriptors());
     for (int i = 0; i < CHILDREN; i++)
         end(FIRST + i);
     look(tree);
-    look(tree); /* closes what the look before did not use */
-    assert_int_equal(1, roast_proctree_count(tree));
-    assert_int_equal(before + 1 + 2, open_descriptors());
+    assert_int_equal(1, tree->now.count);
     roast_proctree_free(tree);
     assert_int_equal(before, open_descriptors());
 }
@@ -402,12 +419,11 @@ static void out_of_descriptors(void **state) {
     roast_status status = roast_proctree_look(tree, NULL, NULL);
     assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &limit));
     assert_status(ROAST_OK, status);
-    assert_int_equal(CHILDREN + 1, roast_proctree_count(tree));
-    assert_int_equal(0, roast_proctree_ended_count(tree));
-    assert_true(roast_proctree_at(tree, 0)->reading.have & ROAST_HAVE(rss_bytes));
-    assert_false(roast_proctree_at(tree, CHILDREN)->reading.have & ROAST_HAVE(rss_bytes));
+    assert_int_equal(CHILDREN + 1, tree->now.count);
+    assert_int_equal(0, tree->ended.count);
+    assert_false(tree->now.at[CHILDREN].reading.have & ROAST_HAVE(rss_bytes));
     look(tree);
-    assert_true(roast_proctree_at(tree, CHILDREN)->reading.have & ROAST_HAVE(rss_bytes));
+    assert_true(tree->now.at[CHILDREN].reading.have & ROAST_HAVE(rss_bytes));
     roast_proctree_free(tree);
 }
 
@@ -422,9 +438,9 @@ static void getrusage_knows_this_process_only(void **state) {
     assert_status(ROAST_EUNSUPPORTED, roast_proctree_new(NULL, getppid(), &tree, NULL));
     tree = open_tree(NULL, 0);
     look(tree);
-    assert_int_equal(1, roast_proctree_count(tree));
-    assert_false(roast_proctree_at(tree, 0)->reading.have & ROAST_HAVE(rss_bytes));
-    assert_int_equal(0, roast_proctree_at(tree, 0)->started.ns);
+    assert_int_equal(1, tree->now.count);
+    assert_false(tree->now.at[0].reading.have & ROAST_HAVE(rss_bytes));
+    assert_int_equal(0, tree->now.at[0].started.ns);
     roast_proctree_free(tree);
 }
 
@@ -432,7 +448,7 @@ static void this_process_is_in_its_tree(void **state) {
     (void)state;
     roast_proctree *tree = open_tree(NULL, 0);
     look(tree);
-    const roast_process *self = there(tree, getpid());
+    const roast_tree_process *self = there(tree, getpid());
     assert_int_equal(getppid(), self->parent);
     assert_true(self->have_cpu);
     uint64_t before = self->cpu_ns;
@@ -468,13 +484,13 @@ static void children_of_this_process(void **state) {
     needs_linux();
     roast_proctree *tree = open_tree(NULL, 0);
     look(tree);
-    size_t alone = roast_proctree_count(tree);
+    size_t alone = tree->now.count;
     roast_utc before = roast_utc_now();
     pid_t child = child_that_waits();
     roast_utc after = roast_utc_now();
     look(tree);
-    assert_int_equal(alone + 1, roast_proctree_count(tree));
-    const roast_process *process = there(tree, child);
+    assert_int_equal(alone + 1, tree->now.count);
+    const roast_tree_process *process = there(tree, child);
     assert_int_equal(getpid(), process->parent);
     assert_true(process->reading.have & ROAST_HAVE(rss_bytes));
     /* Starts are told in clock ticks. */
@@ -485,11 +501,11 @@ static void children_of_this_process(void **state) {
     assert_int_equal(0, waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT));
     look(tree); /* it has ended, and nobody has waited for it */
     assert_null(find(tree, child));
-    assert_int_equal(child, roast_proctree_ended_at(tree, 0)->pid);
+    assert_int_equal(child, tree->ended.at[0].pid);
     assert_int_equal(child, waitpid(child, NULL, 0));
     look(tree);
-    assert_int_equal(alone, roast_proctree_count(tree));
-    assert_int_equal(0, roast_proctree_ended_count(tree));
+    assert_int_equal(alone, tree->now.count);
+    assert_int_equal(0, tree->ended.count);
     roast_proctree_free(tree);
 }
 
@@ -504,6 +520,7 @@ int main(void) {
         cmocka_unit_test(failed_look_changes_nothing),
         with_scratch(rates_between_looks),
         with_scratch(processes_come_and_go),
+        with_scratch(families_in_any_order),
         with_scratch(number_that_is_given_out_again),
         with_scratch(inode_that_is_forgotten),
         with_scratch(many_processes_few_descriptors),

@@ -70,15 +70,8 @@ static void save(const roast_run *run, const char *name, const roast_store_blob_
 }
 
 static void save_all(const roast_run *run, const char *name) {
-    roast_store_options options = {.path = path_of(name), .overwrite = true};
-    roast_measurement *measurement;
     roast_error err;
-    assert_ok(
-        roast_measurement_new(run, (roast_str){0}, (roast_utc){1700000000}, &measurement, &err),
-        err);
-    roast_measurement_fill(measurement, &options);
-    assert_ok(roast_store_save(run, &options, &err), err);
-    roast_measurement_free(measurement);
+    assert_ok(roast_measurement_save(run, path_of(name), true, (roast_str){0}, &err), err);
 }
 
 /* What the model draws. */
@@ -88,9 +81,8 @@ static char *drawn(const roast_run *run, unsigned width, bool color) {
     roast_findings *findings;
     roast_sink *sink;
     roast_error err;
-    assert_ok(roast_summary_new(metrics, run, &summary, &err), err);
     assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
-    assert_ok(roast_summary_explain(summary, findings, &err), err);
+    assert_ok(roast_summary_new(metrics, run, findings, &summary, &err), err);
     assert_ok(roast_sink_new_memory(&sink, &err), err);
     roast_summary_draw(summary, width, color, sink);
     assert_ok(roast_sink_finish(sink, &err), err);
@@ -228,6 +220,43 @@ static void test_without_metrics(void **state) {
 
 /* ---- live ones ---- */
 
+static void expect_saved(const char *name, bool metrics, bool any, bool findings) {
+    roast_store *store;
+    roast_metrics *there = NULL;
+    roast_findings *found = NULL;
+    roast_error err;
+    assert_ok(roast_store_open(path_of(name), &store, &err), err);
+    assert_ok(roast_measurement_saved_metrics(store, false, &there, &err), err);
+    assert_int_equal(metrics, there != NULL);
+    roast_metrics_free(there);
+    assert_ok(roast_measurement_saved_metrics(store, true, &there, &err), err);
+    assert_int_equal(any, there != NULL);
+    roast_metrics_free(there);
+    assert_ok(roast_measurement_saved_findings(store, &found, &err), err);
+    assert_int_equal(findings, found != NULL);
+    roast_findings_free(found);
+    roast_store_close(store);
+}
+
+/* Of the measurements of the test before: those that nobody computed, or another version. */
+static void test_what_was_saved(void **state) {
+    (void)state;
+    roast_store *store;
+    roast_metrics *metrics;
+    roast_error err;
+    roast_run *run = odd_run();
+    save_all(run, "all");
+    roast_run_free(run);
+    expect_saved("all", true, true, true);
+    expect_saved("bare", false, false, false);
+    expect_saved("other", false, true, false);
+    expect_saved("newer", false, false, false);
+    assert_ok(roast_store_open(path_of("damaged"), &store, &err), err);
+    assert_status(ROAST_ECORRUPT, roast_measurement_saved_metrics(store, true, &metrics, &err));
+    assert_null(metrics);
+    roast_store_close(store);
+}
+
 static void test_live_and_unfinished(void **state) {
     (void)state;
     roast_run *run = odd_run();
@@ -260,7 +289,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_letter_by_letter), cmocka_unit_test(test_json),
         cmocka_unit_test(test_without_metrics),  cmocka_unit_test(test_live_and_unfinished),
-        cmocka_unit_test(test_nothing_there),
+        cmocka_unit_test(test_what_was_saved),   cmocka_unit_test(test_nothing_there),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,12 +1,11 @@
 /* Measurements on disk: what goes in comes out. */
 #include "store_sample.h"
 
-#include <errno.h>
 #include <sqlite3.h>
 
-#include "base/crc32c.h"
 #include "roast/columns.h"
-#include "store/schema.h"
+#include "roast/sql.h"
+#include "store/database/db.h"
 
 /* ---- round trips ---- */
 
@@ -102,163 +101,57 @@ static void test_lent_parts(void **state) {
     roast_run_free(run);
 }
 
-/* ---- reading bit by bit ---- */
-
-static void check_chunks(roast_store *store, const roast_chunklog *log) {
-    roast_error err;
-    roast_chunk streamed, kept;
-    bool there;
-    for (uint64_t i = 0; i < roast_chunklog_count(log); i++) {
-        assert_ok(roast_store_next_chunk(store, &streamed, &there, &err), err);
-        assert_true(there);
-        assert_ok(roast_chunklog_get(log, i, &kept, &err), err);
-        assert_same_chunk(log, &streamed, &kept);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_ok(roast_store_next_chunk(store, &streamed, &there, &err), err);
-        assert_false(there);
-    }
-}
-
-static void check_attempts(roast_store *store, const roast_attempts *attempts) {
-    roast_error err;
-    roast_attempt_cursor cursor;
-    roast_attempt streamed, kept;
-    bool there;
-    roast_attempt_cursor_init(&cursor, attempts);
-    while (roast_attempt_cursor_next(&cursor, &kept)) {
-        assert_ok(roast_store_next_attempt(store, &streamed, &there, &err), err);
-        assert_true(there);
-        assert_same_attempt(&kept, &streamed);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_ok(roast_store_next_attempt(store, &streamed, &there, &err), err);
-        assert_false(there);
-    }
-}
-
-static void check_files(roast_store *store, const roast_chunklog *log) {
-    roast_error err;
-    roast_chunklog *files = new_log();
-    roast_file file;
-    bool there = true;
-    while (there) {
-        assert_ok(roast_store_next_file(store, &file, &there, &err), err);
-        if (there)
-            assert_ok(roast_chunklog_add_file(files, &file, &err), err);
-    }
-    assert_ok(roast_store_next_file(store, &file, &there, &err), err);
-    assert_false(there);
-    assert_same_files(log, files);
-    roast_chunklog_free(files);
-}
-
-static void test_streaming(void **state) {
+/* More chunks than one part holds, some of them large; a file that no chunk names, and one that was told twice. */
+static void test_many_parts(void **state) {
     (void)state;
-    roast_run *run = rich_run();
-    save(run);
-    roast_store *store = open_store();
-    const roast_chunklog *log = roast_run_chunks_view(run);
-    const roast_attempts *attempts = roast_run_attempts_view(run);
-    assert_int_equal(roast_chunklog_count(log), roast_store_chunk_count(store));
-    assert_int_equal(roast_attempts_count(attempts), roast_store_attempt_count(store));
-    assert_int_equal(roast_series_sample_count(roast_run_series_view(run)),
-                     roast_store_sample_count(store));
-    for (int round = 0; round < 2; round++) {
-        check_chunks(store, log);
-        check_files(store, log);
-        check_attempts(store, attempts);
-        roast_store_rewind_chunks(store);
-        roast_store_rewind_files(store);
-        roast_store_rewind_attempts(store);
-    }
-    /* A walk may end anywhere. */
-    roast_chunk chunk;
-    bool there;
-    assert_int_equal(ROAST_OK, roast_store_next_chunk(store, &chunk, &there, NULL));
-    roast_store_close(store);
-    roast_store_close(NULL);
-    roast_run_free(run);
+    roast_error err;
+    roast_run *run = empty_run();
+    roast_chunklog *log = plain_log(3, 1, 40000);
+    const roast_branch_size size = {str("Jet_pt"), 5, -1};
+    const roast_file files[] = {
+        {.name = str("unnamed.root"),
+         .total_branches = 3,
+         .tree_bytes = -1,
+         .tree_uncompressed_bytes = 9},
+        {.name = str("unnamed.root"),
+         .total_branches = 4,
+         .tree_bytes = 8,
+         .tree_uncompressed_bytes = 9,
+         .n_branches = 1,
+         .branches = &size},
+    };
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        assert_ok(roast_chunklog_add_file(log, &files[i], &err), err);
+    roast_chunklog *rich = rich_log();
+    assert_ok(roast_chunklog_merge(log, rich, false, NULL, &err), err);
+    roast_chunklog_free(rich);
+    roast_run_take_chunks(run, log);
+    check_round_trip(run);
 }
+
+/* ---- what an open measurement tells ---- */
 
 static void test_head(void **state) {
     (void)state;
-    roast_run *run = rich_run();
+    roast_error err;
+    roast_run *run = rich_run(), *back = NULL;
     save(run);
     roast_store *store = open_store();
     const roast_run *head = roast_store_head(store);
     assert_same_head(run, head);
     assert_int_equal(0, roast_chunklog_count(roast_run_chunks_view(head)));
+    assert_int_equal(0, roast_series_worker_count(roast_run_series_view(head)));
+    assert_null(roast_run_attempts_view(head));
     assert_same_log(roast_run_sections_view(run), roast_run_sections_view(head));
     assert_same_series(roast_run_counts_view(run), roast_run_counts_view(head));
-    const roast_series *series = roast_run_series_view(head);
-    assert_int_equal(5, roast_series_worker_count(series));
-    assert_int_equal(0, roast_series_tick_count(series));
-    assert_int_equal(6, roast_series_event_count(series));
-    assert_str("node-1", roast_series_worker_host(series, 2));
-    assert_int_equal(2, roast_attempts_worker_count(roast_store_attempts_head(store)));
-    assert_int_equal(1, roast_attempts_departure_count(roast_store_attempts_head(store)));
-    assert_int_equal(0, roast_attempts_count(roast_store_attempts_head(store)));
     assert_int_equal(ROAST_STORE_FINISHED, roast_store_get_state(store));
-    assert_false(roast_store_is_live(store));
-    assert_string_equal(inside("run.sqlite"), roast_store_path(store));
+    assert_ok(roast_store_take_run(store, &back, &err), err);
+    assert_same_run(run, back);
+    assert_null(roast_store_head(store));
+    assert_status(ROAST_ESTATE, roast_store_take_run(store, &back, &err));
     roast_store_close(store);
-    roast_run_free(run);
-}
-
-/* The pieces one behind the other are the whole; a second walk goes like the first. */
-static void check_pieces(roast_store *store, const roast_series *whole, int least) {
-    roast_error err;
-    roast_series *sum = NULL, *piece = NULL;
-    int pieces = 0;
-    assert_ok(roast_series_new(&sum, &err), err);
-    for (;; pieces++) {
-        assert_ok(roast_store_next_series(store, &piece, &err), err);
-        if (piece == NULL)
-            break;
-        assert_int_equal(roast_series_worker_count(whole), roast_series_worker_count(piece));
-        assert_ok(roast_series_extend(sum, piece, 0, 0, &err), err);
-        roast_series_free(piece);
-    }
-    assert_true(pieces >= least);
-    for (uint64_t i = 0; i < roast_series_event_count(whole); i++) {
-        roast_worker_event event = roast_series_event_at(whole, i);
-        assert_ok(
-            roast_series_event(sum, event.worker, event.kind, event.when, event.threads, &err),
-            err);
-    }
-    assert_int_equal(roast_series_sample_count(whole), roast_series_sample_count(sum));
-    assert_int_equal(roast_series_tick_count(whole), roast_series_tick_count(sum));
-    for (uint32_t w = 0; w < roast_series_worker_count(whole); w++) {
-        roast_series_cursor a, b;
-        roast_sample x, y;
-        roast_series_cursor_init(&a, whole, w);
-        roast_series_cursor_init(&b, sum, w);
-        while (roast_series_cursor_next(&a, &x)) {
-            assert_true(roast_series_cursor_next(&b, &y));
-            assert_true(x.when.ns == y.when.ns);
-            assert_memory_equal(x.value, y.value, sizeof x.value);
-        }
-    }
-    roast_series_free(sum);
-}
-
-static void test_series_pieces(void **state) {
-    (void)state;
-    roast_error err;
-    roast_run *run = empty_run();
-    roast_series *whole;
-    roast_run_take_series(run, rich_series(9000));
-    save(run);
-    roast_store *store = open_store();
-    check_pieces(store, roast_run_series_view(run), 3);
-    assert_ok(roast_store_series(store, &whole, &err), err);
-    assert_same_series(roast_run_series_view(run), whole);
-    roast_series_free(whole);
-    check_pieces(store, roast_run_series_view(run), 3); /* asking for the whole rewound it */
-    roast_store_rewind_series(store);
-    check_pieces(store, roast_run_series_view(run), 3);
-    roast_store_close(store);
+    roast_store_close(NULL);
+    roast_run_free(back);
     roast_run_free(run);
 }
 
@@ -267,18 +160,8 @@ static void test_ticks_alone(void **state) {
     (void)state;
     roast_error err;
     roast_run *run = empty_run();
-    roast_series *piece;
     for (int i = 0; i < 10; i++)
         assert_ok(roast_series_tick(roast_run_series(run), (roast_utc){i}, 3, &err), err);
-    save(run);
-    roast_store *store = open_store();
-    assert_ok(roast_store_next_series(store, &piece, &err), err);
-    assert_non_null(piece);
-    assert_same_series(roast_run_series_view(run), piece);
-    roast_series_free(piece);
-    assert_ok(roast_store_next_series(store, &piece, &err), err);
-    assert_null(piece);
-    roast_store_close(store);
     check_round_trip(run);
 }
 
@@ -300,7 +183,6 @@ static void test_blobs_and_files(void **state) {
     size_t len;
     assert_ok(roast_store_save(run, &options, &err), err);
     roast_store *store = open_store();
-    assert_ok(roast_store_verify(store, &err), err);
     for (size_t i = 0; i < COUNT_OF(blobs); i++) {
         assert_ok(roast_store_blob(store, blobs[i].name, &bytes, &err), err);
         assert_int_equal(blobs[i].len, bytes.len);
@@ -379,245 +261,159 @@ static void test_allocations(void **state) {
     roast_run_free(run);
 }
 
-static roast_status walk_all(void *context) {
-    roast_store *store;
-    roast_series *series;
-    roast_chunk chunk;
-    bool there;
-    (void)context;
-    ROAST_TRY(roast_store_open(place, &store, NULL));
-    roast_status status = ROAST_OK;
-    do
-        status = roast_store_next_chunk(store, &chunk, &there, NULL);
-    while (status == ROAST_OK && there);
-    if (status == ROAST_OK)
-        status = roast_store_next_series(store, &series, NULL);
-    if (status == ROAST_OK)
-        roast_series_free(series);
-    if (status == ROAST_OK)
-        status = roast_store_verify(store, NULL);
-    roast_store_close(store);
-    return status;
-}
-
-static void test_allocations_of_walks(void **state) {
-    (void)state;
-    roast_run *run = rich_run();
-    save(run);
-    roast_run_free(run);
-    assert_true(alloc_walk(walk_all, NULL) > 30);
-}
-
-/* ---- SQL ---- */
-
-static double query(sqlite3 *db, const char *sql) {
-    sqlite3_stmt *row;
-    if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    assert_int_equal(SQLITE_ROW, sqlite3_step(row));
-    double value = sqlite3_column_double(row, 0);
-    sqlite3_finalize(row);
-    return value;
-}
-
-static void test_queries(void **state) {
-    (void)state;
-    roast_run *run = rich_run();
-    save(run);
-    roast_store *store = open_store();
-    sqlite3 *db = roast_store_sqlite(store);
-    assert_near(5, query(db, "SELECT count(*) FROM chunks"));
-    assert_near(2, query(db, "SELECT count(*) FROM chunks WHERE dataset = 'ttbar' AND "
-                             "error IS NULL"));
-    assert_near(1.5e-6, query(db, "SELECT avg(duration) FROM chunks WHERE dataset = 'ttbar' "
-                                  "AND error IS NULL"));
-    assert_near(6, query(db, "SELECT count(*) FROM sections WHERE chunk = 2"));
-    assert_near(6, query(db, "SELECT count(*) FROM sections WHERE chunk IS NULL"));
-    assert_near(4e-7, query(db, "SELECT time_delta FROM sections WHERE name = 'inner' LIMIT 1"));
-    assert_near(12, query(db, "SELECT count FROM sections WHERE name = 'inner' LIMIT 1"));
-    assert_near(3, query(db, "SELECT count(*) FROM reads"));
-    assert_near(2, query(db, "SELECT uncompressed_bytes FROM reads WHERE branch = 'Jet_pt'"));
-    assert_near(2, query(db, "SELECT count(*) FROM branches"));
-    assert_near(12, query(db, "SELECT count(*) FROM custom_metrics"));
-    assert_near(1, query(db, "SELECT count(*) FROM custom_rows WHERE chunk >= 0 AND kind = 6"));
-    assert_near(3, query(db, "SELECT count(*) FROM files"));
-    assert_near(6, query(db, "SELECT count(*) FROM file_branches"));
-    assert_near(5, query(db, "SELECT count(*) FROM attempts"));
-    assert_near(1, query(db, "SELECT count(*) FROM attempts WHERE kind = 'processing' AND "
-                             "key = 'Proc-0123456789abcdef0123456789abcdef'"));
-    assert_near(1, query(db, "SELECT count(*) FROM lost_workers WHERE NOT expected"));
-    assert_near(6, query(db, "SELECT count(*) FROM events"));
-    assert_near(40, query(db, "SELECT count(*) FROM worker_counts"));
-    /* It is read-only, whatever one tries. */
-    const char *const writes[] = {"DELETE FROM chunk_rows", "CREATE TABLE t(x)",
-                                  "UPDATE notes SET note = 'x'", "DROP VIEW chunks"};
-    for (size_t i = 0; i < COUNT_OF(writes); i++)
-        assert_int_not_equal(SQLITE_OK, sqlite3_exec(db, writes[i], NULL, NULL, NULL));
-    sqlite3_exec(db, "PRAGMA writable_schema=ON", NULL, NULL, NULL);
-    assert_int_not_equal(SQLITE_OK,
-                         sqlite3_exec(db, "DELETE FROM sqlite_schema", NULL, NULL, NULL));
-    roast_store_close(store);
-    roast_run_free(run);
-}
-
-/* ---- views show what the columns of the run show ---- */
-
-static bool is_there(const roast_column *column, uint64_t row) {
-    return column->validity == NULL || (column->validity[row / 8] >> row % 8 & 1) != 0;
-}
-
-static void check_cell(sqlite3_stmt *found, const roast_column *column, uint64_t row) {
-    if (!is_there(column, row)) {
-        /* A number beyond 64 bits is absent in a column, and a real in SQL. */
-        int type = sqlite3_column_type(found, 0);
-        assert_true(type == SQLITE_NULL ||
-                    (column->cell == ROAST_CELL_INT && type == SQLITE_FLOAT));
-        return;
-    }
-    if (column->cell == ROAST_CELL_TEXT) {
-        roast_str text = roast_column_text(column, ((const int32_t *)column->values)[row]);
-        if (memmem(text.data, text.len, "\xef\xbf\xbd", 3) == NULL) /* what was no UTF-8 */
-            assert_str((const char *)sqlite3_column_text(found, 0), text);
-    } else if (column->cell == ROAST_CELL_INT) {
-        assert_int_equal(SQLITE_INTEGER, sqlite3_column_type(found, 0));
-        assert_true(((const int64_t *)column->values)[row] == sqlite3_column_int64(found, 0));
-    } else {
-        assert_near(((const double *)column->values)[row], sqlite3_column_double(found, 0));
-    }
-}
-
-static void check_view(sqlite3 *db, const roast_columns *columns, const char *order,
-                       const char *skip) {
-    for (uint32_t i = 0; i < roast_columns_count(columns); i++) {
-        const roast_column *column = roast_columns_at(columns, i);
-        sqlite3_stmt *found;
-        char sql[200];
-        if (strstr(skip, column->name) != NULL)
-            continue;
-        snprintf(sql, sizeof sql, "SELECT %s FROM %s ORDER BY %s", column->name,
-                 roast_table_name(roast_columns_table(columns)), order);
-        if (sqlite3_prepare_v2(db, sql, -1, &found, NULL) != SQLITE_OK)
-            fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-        for (uint64_t row = 0; row < roast_columns_rows(columns); row++) {
-            assert_int_equal(SQLITE_ROW, sqlite3_step(found));
-            check_cell(found, column, row);
-        }
-        assert_int_equal(SQLITE_DONE, sqlite3_step(found));
-        sqlite3_finalize(found);
-    }
-}
-
-static void test_views(void **state) {
-    (void)state;
-    static const struct {
-        roast_table table;
-        const char *order, *skip;
-    } tables[] = {
-        {ROAST_TABLE_chunks, "chunk", ""},
-        {ROAST_TABLE_sections, "chunk IS NULL, chunk, position", "parent"}, /* counted otherwise */
-        {ROAST_TABLE_reads, "chunk", ""},
-    };
-    roast_run *run = rich_run();
-    roast_error err;
-    save(run);
-    roast_store *store = open_store();
-    for (size_t i = 0; i < COUNT_OF(tables); i++) {
-        roast_columns *columns;
-        assert_ok(roast_columns_new(run, tables[i].table, &columns, &err), err);
-        check_view(roast_store_sqlite(store), columns, tables[i].order, tables[i].skip);
-        roast_columns_free(columns);
-    }
-    roast_store_close(store);
-    roast_run_free(run);
-}
-
-/* Any SQLite reads it: no VFS, no function of ours. */
+/* Any SQLite opens the file and sees its parts. */
 static void test_plain_sqlite(void **state) {
     (void)state;
     roast_run *run = rich_run();
     sqlite3 *db;
+    int64_t number;
+    roast_error err;
     save(run);
     assert_int_equal(SQLITE_OK,
                      sqlite3_open_v2(inside("run.sqlite"), &db, SQLITE_OPEN_READONLY, NULL));
-    assert_near(5, query(db, "SELECT count(*) FROM chunks"));
-    assert_near(12, query(db, "SELECT count(*) FROM sections"));
-    assert_near(1, query(db, "SELECT count(*) FROM pragma_integrity_check WHERE "
-                             "integrity_check = 'ok'"));
-    assert_near(ROAST_STORE_VERSION, query(db, "PRAGMA user_version"));
+    assert_ok(
+        roast_db_number(db, "SELECT count(*) FROM parts WHERE name = 'chunks'", &number, &err),
+        err);
+    assert_int_equal(1, number);
+    assert_ok(roast_db_number(db, "SELECT max(id) - count(*) FROM parts", &number, &err), err);
+    assert_int_equal(0, number);
     sqlite3_close(db);
     roast_run_free(run);
 }
 
-/* What a version has in its file is fixed once it is released: a change of a table or a view then needs
- * a new ROAST_STORE_VERSION and a reader for the old one. Before, it needs a new number here, and
- * `test_store --make` for the measurement below. */
-static void test_schema_is_pinned(void **state) {
-    (void)state;
-    uint32_t crc = 0;
-    const roast_schema_entry *entry;
-    for (unsigned i = 0; (entry = roast_schema_at(i)) != NULL; i++)
-        crc = roast_crc32c(crc, entry->sql, strlen(entry->sql) + 1);
-    assert_int_equal(1, ROAST_STORE_VERSION);
-    assert_int_equal(UINT32_C(0x358118fd), crc);
+/* ---- SQL: every table, of a run that has everything ---- */
+
+static double number_of(roast_sql *sql, const char *query) {
+    roast_error err;
+    bool there;
+    assert_ok(roast_sql_ask(sql, str(query), &err), err);
+    assert_ok(roast_sql_next(sql, &there, &err), err);
+    assert_true(there);
+    roast_sql_cell cell = roast_sql_cell_at(sql, 0);
+    return cell.kind == ROAST_SQL_INT ? (double)cell.integer : cell.real;
 }
 
-/* ---- measurements of every version ---- */
+static void test_all_tables(void **state) {
+    (void)state;
+    static const struct {
+        const char *sql;
+        double value;
+    } questions[] = {
+        {"SELECT count(*) FROM chunks", 5},
+        {"SELECT count(*) FROM chunks WHERE chunk = chunk_id", 5},
+        {"SELECT count(*) FROM chunks WHERE dataset = 'ttbar' AND error IS NULL", 2},
+        {"SELECT avg(duration) FROM chunks WHERE dataset = 'ttbar' AND error IS NULL", 1.5e-6},
+        {"SELECT count(*) FROM chunks WHERE chunk = 2", 1},
+        {"SELECT count(*) FROM chunks WHERE chunk = 5", 0},
+        {"SELECT count(*) FROM chunks WHERE chunk = -1", 0},
+        {"SELECT count(*) FROM chunks WHERE chunk = '2'", 0},
+        {"SELECT count(*) FROM chunks WHERE chunk = 2.0", 1},
+        {"SELECT count(*) FROM chunks WHERE chunk = 2.5", 0},
+        {"SELECT count(*) FROM sections WHERE chunk = 2", 6},
+        {"SELECT count(*) FROM sections WHERE chunk IS NULL", 6},
+        {"SELECT max(position) FROM sections WHERE chunk = 2", 5},
+        {"SELECT max(position) FROM sections WHERE chunk IS NULL", 5},
+        {"SELECT count(*) FROM sections s JOIN sections p ON p.chunk = s.chunk AND "
+         "p.position = s.parent WHERE p.depth = s.depth - 1",
+         4},
+        {"SELECT time_delta FROM sections WHERE name = 'inner' LIMIT 1", 4e-7},
+        {"SELECT count FROM sections WHERE name = 'inner' LIMIT 1", 12},
+        {"SELECT count(*) FROM reads", 3},
+        {"SELECT uncompressed_bytes FROM reads WHERE branch = 'Jet_pt'", 2},
+        {"SELECT count(*) FROM reads JOIN chunks USING (chunk) WHERE error IS NOT NULL", 3},
+        {"SELECT count(*) FROM branches", 2},
+        {"SELECT count(*) FROM branches WHERE chunk = 0", 0},
+        {"SELECT count(*) FROM branches b JOIN chunks c ON c.chunk = b.chunk", 2},
+        {"SELECT count(*) FROM custom_metrics", 12},
+        {"SELECT count(*) FROM custom_metrics WHERE typeof(value) = 'text' AND scope = 'chunk'", 3},
+        {"SELECT count(DISTINCT id) FROM files", 3},
+        {"SELECT count(*) FROM file_branches", 6},
+        {"SELECT count(*) FROM attempts", 5},
+        {"SELECT max(attempt) FROM attempts", 4},
+        {"SELECT count(*) FROM attempts WHERE kind = 'processing' AND "
+         "key = 'Proc-0123456789abcdef0123456789abcdef'",
+         1},
+        {"SELECT count(*) FROM lost_workers WHERE NOT expected", 1},
+        {"SELECT count(*) FROM worker_changes", 6},
+        {"SELECT count(*) FROM worker_changes WHERE change = 'left' AND threads IS NULL", 1},
+        {"SELECT count(*) FROM worker_counts", 40},
+        {"SELECT count(*) FROM spans", 3},
+        {"SELECT count(*) FROM meta WHERE key = 'host'", 1},
+        {"SELECT count(*) > 0 FROM notes", 1},
+    };
+    roast_error err;
+    roast_sql *sql;
+    roast_run *run = rich_run();
+    save(run);
+    roast_run_free(run);
+    run = load();
+    assert_ok(roast_sql_new(run, &sql, &err), err);
+    for (size_t i = 0; i < COUNT_OF(questions); i++) {
+        double value = number_of(sql, questions[i].sql);
+        if (!(fabs(value - questions[i].value) <= 1e-9 * fabs(value)))
+            fail_msg("%s: %g", questions[i].sql, value);
+    }
+    roast_sql_free(sql);
+    roast_run_free(run);
+}
 
-#define OLD "tests/data/measurement_v1"
+static void assert_same_cell(const roast_column *column, uint64_t row, roast_sql_cell cell) {
+    bool there = column->validity == NULL || (column->validity[row / 8] >> row % 8 & 1) != 0;
+    if (!there)
+        assert_int_equal(ROAST_SQL_NULL, cell.kind);
+    else if (column->cell == ROAST_CELL_TEXT)
+        assert_true(roast_str_equal(
+            roast_column_text(column, ((const int32_t *)column->values)[row]), cell.text));
+    else if (column->cell == ROAST_CELL_REAL)
+        assert_near(((const double *)column->values)[row], cell.real);
+    else if (column->cell == ROAST_CELL_TIME)
+        assert_near((double)((const int64_t *)column->values)[row] / 1e9, cell.real);
+    else
+        assert_true(((const int64_t *)column->values)[row] == cell.integer);
+}
 
-static void test_old_measurement(void **state) {
+/* Every cell of the tables that are columns, too. */
+static void test_tables_are_the_columns(void **state) {
     (void)state;
     roast_error err;
-    roast_run *run;
-    roast_chunk chunk;
-    assert_ok(roast_store_load(OLD, &run, &err), err);
-    assert_str("Proc", roast_run_processor(run));
-    assert_str("knöten", roast_run_meta(run, str("host")));
-    assert_int_equal(3, roast_run_span_count(run));
-    const roast_chunklog *log = roast_run_chunks_view(run);
-    assert_int_equal(5, roast_chunklog_count(log));
-    assert_ok(roast_chunklog_get(log, 2, &chunk, &err), err);
-    assert_str("ValueError", chunk.error_type);
-    assert_int_equal(6, chunk.n_sections);
-    assert_int_equal(3, chunk.n_reads);
-    assert_int_equal(12, chunk.n_customs);
-    assert_int_equal(4, roast_chunklog_count(roast_run_sections_view(run)));
-    const roast_series *series = roast_run_series_view(run);
-    assert_int_equal(40, roast_series_tick_count(series));
-    assert_int_equal(5, roast_series_worker_count(series));
-    assert_int_equal(133, roast_series_sample_count(series));
-    assert_int_equal(3, roast_series_tick_count(roast_run_counts_view(run)));
-    assert_int_equal(5, roast_attempts_count(roast_run_attempts_view(run)));
-    roast_run_free(run);
-}
-
-/* Writes the one above; needed once a version. */
-static int make_old_measurement(void) {
-    static const char text[] = "{}\n";
-    const roast_store_file files[] = {{"metrics.json", text, 3}, {"config.json", text, 3}};
-    const roast_store_options options = {
-        .path = OLD, .overwrite = true, .files = files, .n_files = 2};
+    roast_sql *sql;
     roast_run *run = rich_run();
-    roast_status status = roast_store_save(run, &options, NULL);
+    assert_ok(roast_sql_new(run, &sql, &err), err);
+    for (int table = 0; table < ROAST_TABLES; table++) {
+        roast_columns *columns;
+        assert_ok(roast_columns_new(run, table, &columns, &err), err);
+        assert_true(roast_columns_rows(columns) > 0);
+        for (uint32_t i = 0; i < roast_columns_count(columns); i++) {
+            const roast_column *column = roast_columns_at(columns, i);
+            char query[100];
+            bool there;
+            if (strcmp(column->name, "parent") == 0)
+                continue; /* in SQL it is a position in its chunk */
+            snprintf(query, sizeof query, "SELECT \"%s\" FROM %s", column->name,
+                     roast_table_name((roast_table)table));
+            assert_ok(roast_sql_ask(sql, str(query), &err), err);
+            for (uint64_t row = 0; row < roast_columns_rows(columns); row++) {
+                assert_ok(roast_sql_next(sql, &there, &err), err);
+                assert_true(there);
+                assert_same_cell(column, row, roast_sql_cell_at(sql, 0));
+            }
+            assert_ok(roast_sql_next(sql, &there, &err), err);
+            assert_false(there);
+        }
+        roast_columns_free(columns);
+    }
+    roast_sql_free(sql);
     roast_run_free(run);
-    return status == ROAST_OK ? 0 : 1;
 }
 
-int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--make") == 0)
-        return make_old_measurement();
+int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),           TEST(test_everything),
-        TEST(test_empty_parts),     TEST(test_partial_head),
-        TEST(test_many_rows),       TEST(test_lent_parts),
-        TEST(test_streaming),       TEST(test_head),
-        TEST(test_series_pieces),   TEST(test_ticks_alone),
-        TEST(test_blobs_and_files), TEST(test_bad_options),
-        TEST(test_allocations),     TEST(test_allocations_of_walks),
-        TEST(test_queries),         TEST(test_views),
-        TEST(test_plain_sqlite),    TEST(test_schema_is_pinned),
-        TEST(test_old_measurement),
+        TEST(test_empty),           TEST(test_everything),  TEST(test_empty_parts),
+        TEST(test_partial_head),    TEST(test_many_rows),   TEST(test_many_parts),
+        TEST(test_lent_parts),      TEST(test_head),        TEST(test_ticks_alone),
+        TEST(test_blobs_and_files), TEST(test_bad_options), TEST(test_allocations),
+        TEST(test_plain_sqlite),    TEST(test_all_tables),  TEST(test_tables_are_the_columns),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

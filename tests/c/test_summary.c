@@ -1,13 +1,14 @@
 /* The summary of a run: which tables there are, what they say, and how they go out. */
 #include "run_sample.h"
 
-#include "roast/render.h"
-#include "roast/summary.h"
+#include "render/grid_internal.h"
+#include "roast/format.h"
+#include "render/summary.h"
 
 static roast_summary *summarize(const roast_metrics *metrics, const roast_run *about) {
     roast_summary *summary;
     roast_error err;
-    assert_ok(roast_summary_new(metrics, about, &summary, &err), err);
+    assert_ok(roast_summary_new(metrics, about, NULL, &summary, &err), err);
     return summary;
 }
 
@@ -108,7 +109,7 @@ static void test_facts(void **state) {
     expect_fact(summary, "files", "Reads in process()", "4 reads, 1.30 kB, 600 ms");
     expect_fact(summary, "quality", "Chunk Records", "6 of 8 chunks in the report");
     expect_fact(summary, "quality", "Events in Records", "1,000 of 1,000,000 events in the report");
-    expect_fact(summary, "quality", "CPU Time", "1 of 6 chunks tell it");
+    expect_fact(summary, "quality", "CPU Time", "1 of 6 chunks have it");
     expect_fact(summary, "quality", "Branches", NULL); /* all tell */
     expect_fact(summary, "quality", "Failed Measurements", "5");
     expect_fact(summary, "quality", "Replayed Chunks", "3");
@@ -175,7 +176,7 @@ static void test_nothing_measured(void **state) {
         assert_int_equal(strcmp(roast_grid_id(grid), "quality") == 0, roast_grid_has_content(grid));
     }
     expect_fact(summary, "throughput", "Data Rate", "-");
-    expect_fact(summary, "quality", "No Workers", "nobody looked at workers (track_workers)");
+    expect_fact(summary, "quality", "No Workers", "workers were not sampled (track_workers)");
     expect_fact(summary, "quality", "No Fine Metrics", "no Dask spans");
     expect_fact(summary, "quality", "No Chunks",
                 "no record: process() is not decorated with @track_metrics");
@@ -195,7 +196,7 @@ static void test_a_part_is_missing(void **state) {
     expect_fact(summary, "chunks", "Duration, fitted", "-");
     expect_fact(summary, "timing", "Time in process()", "-"); /* although the chunk was counted */
     expect_fact(summary, "quality", "No Time before process()",
-                "the executor does not tell when a task started");
+                "the executor does not report when a task started");
     expect_fact(summary, "quality", "CPU Time", NULL);
     roast_summary_free(summary);
 }
@@ -256,10 +257,10 @@ static void test_many_rows(void **state) {
                                      .total_duration = i == 7 ? NAN : i};
         roast_worker_row worker = {.name = roast_str_of(name),
                                    .peak_memory_percent = roast_value_real(i)};
-        assert_ok(roast_metrics_add_branch(metrics, &branch, &err), err);
-        assert_ok(roast_metrics_add_dataset(metrics, &dataset, &err), err);
-        assert_ok(roast_metrics_add_section(metrics, &section, &err), err);
-        assert_ok(roast_metrics_add_worker(metrics, &worker, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_branch_read_metrics, &branch, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &dataset, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_sections, &section, &err), err);
+        assert_ok(roast_row_table_add(metrics, ROAST_ROWS_worker_health, &worker, &err), err);
     }
     roast_summary *summary = summarize(metrics, NULL);
     roast_metrics_free(metrics);
@@ -284,6 +285,17 @@ static void test_many_rows(void **state) {
 
 /* ---- as text and JSON ---- */
 
+static char *copy_of(roast_sink *sink) {
+    roast_error err;
+    assert_ok(roast_sink_finish(sink, &err), err);
+    roast_str text = roast_sink_memory(sink);
+    char *copy = test_malloc(text.len + 1);
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    roast_sink_free(sink);
+    return copy;
+}
+
 static char *text_of(const roast_summary *summary, unsigned width, bool json) {
     roast_sink *sink;
     roast_error err;
@@ -292,13 +304,16 @@ static char *text_of(const roast_summary *summary, unsigned width, bool json) {
         roast_summary_json(summary, sink);
     else
         roast_summary_draw(summary, width, false, sink);
-    assert_ok(roast_sink_finish(sink, &err), err);
-    roast_str text = roast_sink_memory(sink);
-    char *copy = test_malloc(text.len + 1);
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    roast_sink_free(sink);
-    return copy;
+    return copy_of(sink);
+}
+
+static char *table_of(const roast_summary *summary, const char *id, unsigned width) {
+    roast_sink *sink;
+    roast_error err;
+    assert_ok(roast_sink_new_memory(&sink, &err), err);
+    assert_false(roast_summary_draw_table(summary, "nothing", width, false, sink));
+    assert_true(roast_summary_draw_table(summary, id, width, false, sink));
+    return copy_of(sink);
 }
 
 static void test_drawing(void **state) {
@@ -314,8 +329,10 @@ static void test_drawing(void **state) {
     assert_null(roast_summary_note(summary, 2).data);
     static const unsigned widths[] = {40, 60, 80, 100, 120, 200};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        assert_true(roast_summary_frame(summary, widths[i]).rule <= widths[i]);
         char *text = text_of(summary, widths[i], false);
+        char *table = table_of(summary, "throughput", widths[i]);
+        assert_non_null(strstr(text, table)); /* it looks as among the others */
+        test_free(table);
         assert_non_null(strstr(text, "\n\nThroughput Metrics\n"));
         assert_non_null(strstr(text, "\n\nnote: one\\nnote\nnote: another\n"));
         assert_null(strstr(text, "Branches by Time"));
@@ -356,7 +373,7 @@ static roast_status make_and_draw(void *context) {
     roast_sink *sink = NULL;
     roast_status status = roast_metrics_compute(run, &metrics, NULL);
     if (status == ROAST_OK)
-        status = roast_summary_new(metrics, run, &summary, NULL);
+        status = roast_summary_new(metrics, run, NULL, &summary, NULL);
     if (status == ROAST_OK)
         status = roast_sink_new_memory(&sink, NULL);
     if (status == ROAST_OK) {

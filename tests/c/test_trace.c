@@ -133,43 +133,31 @@ static void begin(scene *s) {
     roast_run_set_clock(s->run, START / 1e6, START / 1e6 + 10);
 }
 
-static roast_status write_scene(const scene *s, roast_sink *sink, roast_error *err) {
-    roast_lanes *lanes = NULL;
-    roast_trace *trace = NULL;
-    roast_place place;
-    roast_status status = roast_lanes_new(&lanes, err);
-    for (size_t i = 0; status == ROAST_OK && i < s->n_attempts; i++)
-        status = roast_lanes_add_attempt(lanes, &s->attempts[i], roast_str_of("w"), err);
-    for (size_t i = 0; status == ROAST_OK && i < s->n_chunks; i++)
-        status = roast_lanes_add_chunk(lanes, &s->chunks[i], err);
-    if (status == ROAST_OK)
-        status = roast_lanes_settle(lanes, err);
-    if (status == ROAST_OK)
-        status = roast_trace_new(s->run, lanes, sink, &trace, err);
-    if (status == ROAST_OK)
-        status = roast_trace_series(trace, roast_run_series_view(s->run), err);
-    for (size_t i = 0; status == ROAST_OK && i < s->n_attempts; i++) {
-        status = roast_lanes_next_attempt(lanes, &place, err);
-        if (status == ROAST_OK)
-            status = roast_trace_attempt(trace, &s->attempts[i], &place, err);
+/* Moves what was set up into the run. */
+static void fill_run(const scene *s) {
+    roast_error err;
+    uint32_t worker;
+    roast_attempts *attempts;
+    assert_ok(roast_attempts_new(&attempts, &err), err);
+    assert_ok(roast_attempts_add_worker(attempts, roast_str_of("w"), &worker, &err), err);
+    for (size_t i = 0; i < s->n_attempts; i++) {
+        roast_attempt attempt = s->attempts[i];
+        attempt.worker = worker;
+        assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
+        if (attempt.prefix.data != NULL)
+            assert_ok(roast_attempts_set_kind(attempts, attempt.prefix, attempt.kind, &err), err);
     }
-    for (size_t i = 0; status == ROAST_OK && i < s->n_chunks; i++) {
-        status = roast_lanes_next_chunk(lanes, &place, err);
-        if (status == ROAST_OK)
-            status = roast_trace_chunk(trace, NULL, &s->chunks[i], &place, err);
-    }
-    if (status == ROAST_OK)
-        status = roast_trace_end(trace, err);
-    roast_trace_free(trace);
-    roast_lanes_free(lanes);
-    return status;
+    roast_run_take_attempts(s->run, attempts);
+    for (size_t i = 0; i < s->n_chunks; i++)
+        assert_ok(roast_chunklog_append(roast_run_chunks(s->run), &s->chunks[i], &err), err);
 }
 
 static json_t *trace_of(const scene *s) {
     roast_error err;
     roast_sink *sink = NULL;
     assert_ok(roast_sink_new_memory(&sink, &err), err);
-    assert_ok(write_scene(s, sink, &err), err);
+    fill_run(s);
+    assert_ok(roast_trace_write(s->run, sink, &err), err);
     return parse(sink);
 }
 
@@ -199,7 +187,6 @@ static void test_phases_of_a_task(void **state) {
     chunk->task_key = roast_str_of("MyProc-1");
     chunk->error_type = roast_str_of("ValueError");
     s.attempts[s.n_attempts++] = (roast_attempt){.key = roast_str_of("MyProc-1"),
-                                                 .key_number = -1,
                                                  .thread = 99,
                                                  .start_us = START + 600,
                                                  .stop_us = START + 3600};
@@ -275,7 +262,6 @@ static void test_tries_that_are_no_chunks(void **state) {
                                                  .kind = ROAST_KIND_reduction,
                                                  .outcome = ROAST_OUTCOME_lost,
                                                  .thread = 7,
-                                                 .key_number = -1,
                                                  .nbytes = 12,
                                                  .start_us = START + 10,
                                                  .stop_us = START + 30};
@@ -355,7 +341,7 @@ static void test_no_overlap_whatever_comes(void **state) {
         chunk->n_sections = (uint32_t)random_below(&seed, 12);
         for (uint32_t j = 0; j < chunk->n_sections; j++)
             sections[i][j] = section_of(
-                "s", random_below(&seed, 3), (int32_t)random_below(&seed, j + 3) - 2,
+                "s", random_below(&seed, 3), (int32_t)random_below(&seed, j + 1) - 1,
                 1 + random_below(&seed, 3), (int64_t)random_below(&seed, 10000000) - 500000,
                 (int64_t)random_below(&seed, 5000000) - 100000);
         snprintf(keys[i], sizeof keys[i], "key-%d", i);
@@ -363,7 +349,6 @@ static void test_no_overlap_whatever_comes(void **state) {
         int64_t lag = (int64_t)random_below(&seed, 2000);
         s.attempts[s.n_attempts++] =
             (roast_attempt){.key = roast_str_of(i % 2 == 0 ? keys[i] : "other"),
-                            .key_number = -1,
                             .thread = 100 + random_below(&seed, 4),
                             .start_us = START + start + lag,
                             .stop_us = START + start + lag + (int64_t)random_below(&seed, 20000)};
@@ -404,9 +389,9 @@ static void test_counters_of_workers(void **state) {
     begin(&s);
     roast_series *series = roast_run_series(s.run);
     assert_ok(roast_series_worker(series, roast_str_of("w"), &worker, &err), err);
-    assert_ok(
-        roast_series_event(series, worker, ROAST_WORKER_JOINED, (roast_utc){START * 1000}, 1, &err),
-        err);
+    assert_ok(roast_series_change(series, worker, ROAST_WORKER_JOINED, (roast_utc){START * 1000}, 1,
+                                  &err),
+              err);
     for (int tick = 0; tick < 3; tick++) {
         roast_utc when = {START * 1000 + tick * INT64_C(1000000000)};
         for (int i = 0; i < ROAST_COLUMNS; i++)
@@ -502,7 +487,7 @@ static void test_a_run_with_a_clock_of_its_own(void **state) {
 static roast_status write_counted(void *context) {
     roast_sink *sink;
     ROAST_TRY(roast_sink_new_count(&sink, NULL));
-    roast_status status = write_scene(context, sink, NULL);
+    roast_status status = roast_trace_write(context, sink, NULL);
     if (status == ROAST_OK)
         status = roast_sink_finish(sink, NULL);
     roast_sink_free(sink);
@@ -517,9 +502,9 @@ static void test_every_failing_allocation(void **state) {
     roast_chunk *chunk = add_chunk(&s, 0, 1000);
     chunk->sections = sections;
     chunk->n_sections = 1;
-    s.attempts[s.n_attempts++] =
-        (roast_attempt){.key_number = -1, .start_us = START, .stop_us = START + 5};
-    assert_true(alloc_walk(write_counted, &s) > 5);
+    s.attempts[s.n_attempts++] = (roast_attempt){.start_us = START, .stop_us = START + 5};
+    fill_run(&s);
+    assert_true(alloc_walk(write_counted, s.run) > 5);
     roast_run_free(s.run);
 }
 

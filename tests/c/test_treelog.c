@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "roast/proc.h"
 #include "roast/treelog.h"
 
 #define DATA "tests/data/proc/tree"
@@ -52,7 +53,6 @@ static void a_fixture_becomes_a_series(void **state) {
     int64_t chosen[] = {100, 101, 102, 0};
     assert_true(look(log));
     assert_false(look(log));
-    assert_int_equal(2, roast_treelog_looks(log));
     assert_int_equal(4, roast_treelog_count(log));
     assert_null(roast_treelog_at(log, 4));
     assert_ok(roast_treelog_series(log, choose_listed, chosen, roast_str_of("node"), &series, &err),
@@ -62,7 +62,7 @@ static void a_fixture_becomes_a_series(void **state) {
     assert_str("node", roast_series_worker_host(series, 0));
     assert_int_equal(2, roast_series_tick_count(series));
     assert_int_equal(2, roast_series_tick_workers(series, 0));
-    assert_int_equal(2, roast_series_event_count(series)); /* nobody left */
+    assert_int_equal(2, roast_series_change_count(series)); /* nobody left */
     roast_series_cursor cursor;
     roast_sample sample;
     roast_series_cursor_init(&cursor, series, 0);
@@ -105,12 +105,11 @@ static void a_child_comes_and_goes(void **state) {
     assert_int_equal(1, life->looks);
     assert_true(life->have_cpu);
     assert_true(roast_treelog_peak_memory(log) > 1e5);
-    assert_true(roast_treelog_memory_limit(log) > roast_treelog_peak_memory(log));
     assert_ok(roast_treelog_series(log, choose_all, &cores, roast_str_of("here"), &series, &err),
               err);
     /* Both joined, one left. */
-    assert_int_equal(3, roast_series_event_count(series));
-    assert_int_equal(ROAST_WORKER_LEFT, roast_series_event_at(series, 2).kind);
+    assert_int_equal(3, roast_series_change_count(series));
+    assert_int_equal(ROAST_WORKER_LEFT, roast_series_change_at(series, 2).kind);
     roast_series_free(series);
     roast_treelog_free(log);
 }
@@ -121,7 +120,7 @@ static uint64_t extend_by_news(roast_treelog *log, int64_t *chosen, roast_series
     roast_error err;
     assert_ok(roast_treelog_news(log, choose_listed, chosen, roast_str_of("node"), &piece, &err),
               err);
-    assert_ok(roast_series_extend(series, piece, 0, 0, &err), err);
+    assert_ok(roast_series_extend(series, piece, &err), err);
     uint64_t ticks = roast_series_tick_count(piece);
     roast_series_free(piece);
     return ticks;
@@ -162,7 +161,7 @@ static void pieces_make_the_series(void **state) {
     assert_ok(roast_treelog_series(log, choose_listed, chosen, roast_str_of("node"), &series, &err),
               err);
     assert_int_equal(6, roast_series_tick_count(pieces));
-    assert_int_equal(roast_series_event_count(series), roast_series_event_count(pieces));
+    assert_int_equal(roast_series_change_count(series), roast_series_change_count(pieces));
     assert_same_samples(series, pieces);
     roast_series_free(series);
     roast_series_free(pieces);
@@ -187,7 +186,7 @@ static void a_worker_that_is_chosen_late(void **state) {
     assert_int_equal(1, roast_series_tick_workers(pieces, 1));
     assert_int_equal(2, roast_series_tick_workers(pieces, 2));
     assert_int_equal(2 * 3 + 1, roast_series_sample_count(pieces));
-    assert_int_equal(2, roast_series_event_count(pieces));
+    assert_int_equal(2, roast_series_change_count(pieces));
     roast_series_free(pieces);
     roast_treelog_free(log);
 }
@@ -224,7 +223,7 @@ static void all_processes_as_one(void **state) {
     assert_int_equal(1, roast_series_worker_count(all));
     assert_str("tree", roast_series_worker_name(all, 0));
     assert_int_equal(2, roast_series_tick_count(all));
-    assert_int_equal(1, roast_series_event_count(all));
+    assert_int_equal(1, roast_series_change_count(all));
     assert_true(memory > 0);
     assert_near(memory, value_at(all, 0, ROAST_COLUMN_memory));
     assert_near(memory, roast_treelog_peak_memory(log));
@@ -295,12 +294,32 @@ static void memory_may_run_short(void **state) {
     assert_true(alloc_walk(use_all, NULL) > 5);
 }
 
+static void looks_are_paced(void **state) {
+    (void)state;
+    roast_treelog *log = open_log(NULL, 0);
+    assert_true(roast_treelog_pause(log, 1) == 0.02);
+    assert_true(roast_treelog_pause(log, 0.01) == 0.01); /* never longer than the interval */
+    assert_true(look(log));                              /* this process came */
+    assert_true(roast_treelog_pause(log, 1) == 0.02);
+    assert_false(look(log));
+    assert_true(roast_treelog_pause(log, 1) == 0.04);
+    for (int i = 0; i < 5; i++)
+        assert_false(look(log));
+    assert_true(roast_treelog_pause(log, 1) == 1);
+    assert_true(roast_treelog_pause(log, 10) == 1.28);
+    int extra = 0;
+    while (roast_treelog_pause(log, 10) < 10)
+        extra++;
+    assert_int_equal(64 - 4, extra);
+    roast_treelog_free(log);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fixture_becomes_a_series),   cmocka_unit_test(a_child_comes_and_goes),
-        cmocka_unit_test(all_processes_as_one),         cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(memory_may_run_short),         cmocka_unit_test(pieces_make_the_series),
-        cmocka_unit_test(a_worker_that_is_chosen_late),
+        cmocka_unit_test(looks_are_paced),        cmocka_unit_test(a_fixture_becomes_a_series),
+        cmocka_unit_test(a_child_comes_and_goes), cmocka_unit_test(all_processes_as_one),
+        cmocka_unit_test(what_is_refused),        cmocka_unit_test(memory_may_run_short),
+        cmocka_unit_test(pieces_make_the_series), cmocka_unit_test(a_worker_that_is_chosen_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,12 +21,20 @@ import watched
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WIDTH = 80
-# Pages that the program writes.
-GENERATED = {"docs/metrics.md": ["explain", "--markdown"], "cli/roast.1": ["help", "--man"]}
+sys.path.insert(0, str(ROOT))
+from tools.man_page import manual  # noqa: E402
+
 
 
 def answer(program: Path, *arguments: str) -> str:
     return subprocess.run([program, *arguments], capture_output=True, check=True).stdout.decode()
+
+
+# Pages that are made of what the program prints.
+GENERATED: dict[str, Callable[[Path], str]] = {
+    "docs/metrics.md": lambda program: answer(program, "explain", "--markdown"),
+    "cli/roast.1": manual,
+}
 
 
 def check_case(program: Path, path: Path, update: bool) -> list[str]:
@@ -40,12 +48,12 @@ def check_case(program: Path, path: Path, update: bool) -> list[str]:
 
 def check_page(program: Path, name: str, update: bool) -> list[str]:
     path = ROOT / name
-    text = answer(program, *GENERATED[name])
+    text = GENERATED[name](program)
     if update:
         path.write_text(text)
     if path.is_file() and path.read_text() == text:
         return []
-    return [f"differs from what 'roast {' '.join(GENERATED[name])}' prints; run.py --update writes it"]
+    return ["differs from what the program prints; run.py --update writes it"]
 
 
 def keys(program: Path) -> list[str]:
@@ -71,11 +79,11 @@ def verbs(program: Path) -> list[str]:
 
 def check_man(program: Path) -> list[str]:
     """The manual page has every verb and every option that a page of help has."""
-    manual = answer(program, "help", "--man").replace("\\-", "-")
-    missing = [f"verb {verb}" for verb in verbs(program) if f'.SS "roast {verb}' not in manual]
+    page = manual(program).replace("\\-", "-")
+    missing = [f"verb {verb}" for verb in verbs(program) if f'.SS "roast {verb}' not in page]
     for verb in verbs(program):
         options = re.findall(r"^ +(?:-\w, )?(--[\w-]+)", answer(program, "help", verb), re.MULTILINE)
-        missing += [f"{verb} {option}" for option in options if option not in manual]
+        missing += [f"{verb} {option}" for option in options if option not in page]
     return [f"the manual page does not have {name}" for name in missing]
 
 

@@ -69,7 +69,7 @@ def main(kind: str, seconds: str, data: str) -> None:
         "chunks": [[chunk["t_start"], chunk["t_end"]] for chunk in mc.chunk_metrics],
         "before": [chunk.get("before_process_s") for chunk in mc.chunk_metrics],
         "ticks": [when.timestamp() for when in metrics["tracking_data"]["worker_counts"]],
-        "events_of_workers": [event["when"].timestamp() for event in mc.metrics_backend.series.events],
+        "events_of_workers": [event["when"].timestamp() for event in mc.tracking_data.series.changes],
         "attempts": [[one["start"], one["stop"]] for one in mc.attempts or []],
         "budget": metrics["budget"]["available_core_seconds"] if metrics.get("budget") else None,
         "notes": mc.notes,

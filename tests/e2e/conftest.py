@@ -72,7 +72,8 @@ def clear(client):
 def idle_client():
     """A function that gives a client of the cluster that all tests share, once what others did there is over:
     Dask counts a task to the span of an older one that has its name and is still there."""
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster, distributed.Client(cluster) as made:

@@ -10,15 +10,14 @@ from collections import Counter
 from pathlib import Path
 
 import awkward as ak
+import distributed
 import pytest
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 
-distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.alone
+from roastcoffea import MetricsCollector, track_metrics
 
-from roastcoffea import MetricsCollector, track_metrics  # noqa: E402
-from roastcoffea._core import Run  # noqa: E402
+pytestmark = pytest.mark.alone
 
 CHUNKS = 5  # of a dataset, at 400 events each
 
@@ -154,11 +153,7 @@ def on_dask(client, fileset, instance, **options):
 
 
 def run_of(mc):
-    backend = mc.metrics_backend
-    return Run(
-        t_start=mc.t_start, t_end=mc.t_end, chunks=mc.chunk_metrics, series=backend.series,
-        spans=mc.span_metrics, processor_name=mc.processor_name, attempts=backend.attempts,
-    )
+    return mc.run
 
 
 def assert_adds_up(run, unaccounted=0.03):
@@ -297,11 +292,11 @@ def test_collectors_inside_each_other_leave_nothing_behind(client, fileset):
         assert left_on(client)[0] and not left_on(client)[1]
     assert left_on(client) == ([], True)
     counts = [
-        Counter(a["kind"] for a in mc.metrics_backend.attempts.records()) for mc in (inner, outer)
+        Counter(a["kind"] for a in mc.attempts) for mc in (inner, outer)
     ]
     assert sum(counts[0].values()) == sum(counts[1].values()) > 0
     mc = on_dask(client, small, Quick(), track_workers=False)
-    assert len(mc.metrics_backend.attempts) == sum(counts[0].values())
+    assert len(mc.attempts) == sum(counts[0].values())
     assert run_of(mc).budget() is None
 
 

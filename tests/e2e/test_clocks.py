@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import distributed
 import pytest
 from clocks import Clocks, worker_of
 from coffea import processor
@@ -17,8 +18,6 @@ from coffea.nanoevents import NanoAODSchema
 from dask_parts import BARE_SCHEDULER, SCHEDULER, eventually, process
 
 from roastcoffea import MetricsCollector, load_measurement, open_run, track_metrics
-
-distributed = pytest.importorskip("distributed")
 
 HOUR = 3600
 

@@ -14,12 +14,10 @@ import threading
 import time
 from datetime import UTC, datetime
 
+import dask
+import distributed
 import pytest
-
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-
-from dask_parts import (  # noqa: E402
+from dask_parts import (
     BARE_SCHEDULER,
     LATER,
     burn,
@@ -32,15 +30,22 @@ from dask_parts import (  # noqa: E402
     send,
     traces,
 )
-from roastcoffea import _core  # noqa: E402
-from roastcoffea.backends import _scheduler  # noqa: E402
-from roastcoffea.backends import dask as backend_module  # noqa: E402
-from roastcoffea.aggregation.tracking import TrackingData  # noqa: E402
-from roastcoffea.backends.base import AbstractMetricsBackend  # noqa: E402
-from roastcoffea.backends.dask import DaskBackend, DaskMetricsBackend  # noqa: E402
 
+from roastcoffea import _core
+from roastcoffea.backends import _scheduler
+from roastcoffea.backends import dask as backend_module
+from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.backends.base import AbstractMetricsBackend
+from roastcoffea.backends.dask import DaskBackend, DaskMetricsBackend, DaskSource
+from roastcoffea.backends.source import Collected, Ran
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")
+
+
+def collected(source, interval=None):
+    """A run in which nothing happens."""
+    source.begin(interval)
+    return source.end(Ran())
 
 
 # ---- what it needs ----
@@ -67,6 +72,8 @@ def test_an_asynchronous_client_is_refused():
         ) as client:
             with pytest.raises(RuntimeError, match="synchronous one"):
                 DaskMetricsBackend(client)
+            with pytest.raises(RuntimeError, match="synchronous one"):
+                DaskSource(client)
 
     asyncio.run(attempt())
 
@@ -79,16 +86,15 @@ def test_the_series(client):
     backend.start_tracking(0.05)
     with pytest.raises(RuntimeError, match="already"):
         backend.start_tracking(0.05)
-    assert backend.series is None
     run_burns(client, 40)
     tracking = backend.stop_tracking()
     after = datetime.now(UTC)
 
     addresses = set(client.scheduler_info(n_workers=-1)["workers"])
-    series = backend.series
+    series = tracking.series
     assert set(series.workers) == set(series.hosts) == addresses
     assert set(series.hosts.values()) == {"127.0.0.1"}
-    assert {(e["worker"], e["kind"], e["threads"]) for e in series.events} == {
+    assert {(e["worker"], e["kind"], e["threads"]) for e in series.changes} == {
         (address, "joined", 1) for address in addresses
     }
     assert isinstance(tracking, dict)
@@ -134,22 +140,22 @@ def test_tracking_data_is_a_dict_that_is_made_when_looked_at():
 def test_workers_that_come_and_go_between_ticks():
     with cluster(n_workers=1, processes=False) as (local, client):
         first = next(iter(local.scheduler.workers))
-        backend = DaskMetricsBackend(client)
-        backend.start_tracking(LATER)
+        source = DaskSource(client)
+        source.begin(LATER)
         local.scale(3)
         client.wait_for_workers(3)
         guests = set(local.scheduler.workers) - {first}
         local.scale(1)
         eventually(lambda: len(local.scheduler.workers) == 1)
-        backend.stop_tracking()
-        events = backend.series.events
-        assert len(backend.series) == 2  # the first and the last look
+        series = source.end(Ran()).series
+        events = series.changes
+        assert len(series) == 2  # the first and the last look
         for guest in guests:
             came, went = (e for e in events if e["worker"] == guest)
             assert (came["kind"], went["kind"]) == ("joined", "left")
             assert came["when"] < went["when"]
             assert came["threads"] == 1
-            assert backend.series.hosts[guest] == backend.series.hosts[first] is not None
+            assert series.hosts[guest] == series.hosts[first] is not None
         assert traces(client) == []
 
 
@@ -164,25 +170,24 @@ def test_adaptive_scaling():
         metrics = backend.get_span_metrics(span)
         eventually(lambda: not local.scheduler.workers)
         tracking = backend.stop_tracking()
+        kinds = [e["kind"] for e in tracking.series.changes]
         counts = list(tracking["worker_counts"].values())
         assert counts[0] == counts[-1] == 0 < max(counts) <= 2
-        kinds = [e["kind"] for e in backend.series.events]
         assert kinds.count("joined") == kinds.count("left") >= 1
         assert cpu(metrics, "burn") == pytest.approx(burnt, rel=0.05)
 
 
 def test_threads_in_workers():
     with cluster(n_workers=1, threads_per_worker=4, processes=False) as (_, client):
-        backend = DaskMetricsBackend(client)
-        topic = backend.open_channel()
-        backend.start_tracking(0.05)
-        span = backend.create_span("threads")
+        source = DaskSource(client)
+        topic = source.begin(0.05).topic
         burnt = run_burns(client)
         client.gather(client.map(lambda i: send(topic, i, 1), range(8), pure=False))
-        assert cpu(backend.get_span_metrics(span), "burn") == pytest.approx(burnt, rel=0.05)
-        assert sorted(backend.close_channel()) == [b"%d" % i for i in range(8)]
-        assert set(backend.stop_tracking()["worker_cores"].popitem()[1][0][1:]) == {4}
-        assert backend.notes == []
+        found = source.end(Ran())
+        assert cpu(found.figures, "burn") == pytest.approx(burnt, rel=0.05)
+        assert sorted(found.records) == [b"%d" % i for i in range(8)]
+        assert set(found.series.as_tracking_data()["worker_cores"].popitem()[1][0][1:]) == {4}
+        assert found.notes == []
         assert traces(client) == []
 
 
@@ -190,10 +195,8 @@ def test_a_worker_is_killed():
     with cluster() as (local, client):
         pids = client.run(os.getpid)
         victim, pid = next(iter(pids.items()))
-        backend = DaskMetricsBackend(client)
-        topic = backend.open_channel()
-        backend.start_tracking(0.05)
-        span = backend.create_span("killed")
+        source = DaskSource(client)
+        topic = source.begin(0.05).topic
         client.gather(client.map(lambda i: send(topic, i, 1), range(8), pure=False))
         # A message takes some milliseconds from a worker to the scheduler.
         eventually(lambda: len(local.scheduler.plugins[topic[5:]]._messages) == 8)
@@ -202,19 +205,18 @@ def test_a_worker_is_killed():
         os.kill(pid, signal.SIGKILL)
         client.gather(futures)
         client.wait_for_workers(2)
-        metrics = backend.get_span_metrics(span)
-        messages = backend.close_channel()
-        tracking = backend.stop_tracking()
+        found = source.end(Ran())
 
         # A task whose result died with its worker may have run twice.
-        assert set(messages) == {b"%d" % i for i in range(8)}
-        (left,) = (e for e in backend.series.events if e["kind"] == "left")
+        assert set(found.records) == {b"%d" % i for i in range(8)}
+        (left,) = (e for e in found.series.changes if e["kind"] == "left")
         assert left["worker"] == victim and left["when"] >= killed
-        assert sum(e["kind"] == "joined" for e in backend.series.events) == 3
+        assert sum(e["kind"] == "joined" for e in found.series.changes) == 3
+        tracking = found.series.as_tracking_data()
         assert all(when <= left["when"] for when, _ in tracking["worker_memory"][victim])
         # The survivors tell all of theirs; what the victim had not told is named.
-        assert 0.1 <= cpu(metrics, "burn") <= 1.5
-        (note,) = backend.notes
+        assert 0.1 <= cpu(found.figures, "burn") <= 1.5
+        (note,) = found.notes
         assert victim in note and "left" in note
         assert traces(client) == []
 
@@ -301,16 +303,13 @@ def test_spans_of_two_threads(client):
 
     def collect(name, work):
         try:
-            backend = DaskMetricsBackend(client)
-            topic = backend.open_channel()
-            backend.start_tracking(0.05)
-            span = backend.create_span(name)
+            source = DaskSource(client, name)
+            topic = source.begin(0.05).topic
             both.wait(20)
             work(topic)
             both.wait(20)
-            results[name] = backend.get_span_metrics(span), backend.close_channel()
-            backend.stop_tracking()
-            results[name] += (backend.series, backend.notes)
+            found = source.end(Ran())
+            results[name] = found.figures, found.records, found.series, found.notes
         except BaseException as error:
             failures.append(error)
             both.abort()
@@ -422,45 +421,40 @@ def test_workers_with_a_metric_that_takes_its_time():
         assert set(local.scheduler.workers) == workers
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_a_worker_that_does_not_answer(monkeypatch, at_once):
+def test_a_worker_that_does_not_answer(monkeypatch):
     monkeypatch.setattr(backend_module, "WORKER_TIMEOUT", 0.5)
     with cluster() as (_, client):
         pids = client.run(os.getpid)
         (quiet, pid), (other, _) = pids.items()
-        backend = DaskMetricsBackend(client)
-        topic = backend.open_channel()
-        backend.start_tracking(0.05)
-        span = backend.create_span("quiet")
+        source = DaskSource(client)
+        source.retries = [0.0, 0.01]
+        topic = source.begin(0.05).topic
         client.submit(burn, 0.02, workers=[other], pure=False).result()
         client.submit(send, topic, 0, 3, workers=[other], pure=False).result()
         os.kill(pid, signal.SIGSTOP)
         try:
-            if at_once:
-                backend.end_run(span)
-            metrics = backend.get_span_metrics(span, max_retries=1, retry_delay=0.01)
-            messages = backend.close_channel()
-            backend.stop_tracking()
+            found = source.end(Ran())
         finally:
             os.kill(pid, signal.SIGCONT)
-        assert cpu(metrics, "burn") == pytest.approx(0.02, rel=0.2)
-        assert sorted(messages) == [b"0", b"1", b"2"]
-        (note,) = backend.notes
+        assert cpu(found.figures, "burn") == pytest.approx(0.02, rel=0.2)
+        assert sorted(found.records) == [b"0", b"1", b"2"]
+        (note,) = found.notes
         assert quiet in note and other not in note and "0.5 s" in note
-        assert len(backend.series.workers) == 2
+        assert len(found.series.workers) == 2
         assert traces(client) == []
 
 
-# ---- records beside the output ----
+# ---- records that are sent ----
 
 def test_more_messages_than_the_scheduler_keeps(client):
-    backend = DaskMetricsBackend(client)
-    topic = backend.open_channel()
+    source = DaskSource(client, None)
+    topic = source.begin(None).topic
     assert topic.startswith("dask:roastcoffea-")
     client.gather([client.submit(send, topic, i * 250, 250, pure=False) for i in range(12)])
-    messages = backend.close_channel()
-    assert sorted(map(int, messages)) == list(range(3000))
-    assert backend.notes == [] and backend.close_channel() == []
+    found = source.end(Ran())
+    assert sorted(map(int, found.records)) == list(range(3000))
+    assert found.notes == [] and found.series is None and found.figures is None
+    assert source.news() == ([], None) and source.end(Ran()) == Collected()
     assert traces(client) == []
 
 
@@ -481,12 +475,11 @@ def test_what_workers_hold_back_is_asked_for(client):
 
     addresses = client.run(hold)
     try:
-        backend = DaskMetricsBackend(client)
-        backend.open_channel()
-        assert sorted(backend.close_channel()) == sorted(a.encode() for a in addresses)
+        found = collected(DaskSource(client, None))
+        assert sorted(found.records) == sorted(a.encode() for a in addresses)
     finally:
         client.run(release)
-    assert backend.notes == []
+    assert found.notes == []
 
 
 def test_a_worker_that_cannot_send(client):
@@ -504,24 +497,22 @@ def test_a_worker_that_cannot_send(client):
         channel.flush = channel._real_flush
         del channel._real_flush
 
-    backend = DaskMetricsBackend(client)
-    backend.open_channel()
     spoilt = client.run(spoil)
     try:
-        assert backend.close_channel() == []
+        found = collected(DaskSource(client, None))
     finally:
         client.run(mend)
-    assert len(backend.notes) == len(spoilt)
-    assert all("no way out" in note for note in backend.notes)
+    assert found.records == [] and len(found.notes) == len(spoilt)
+    assert all("no way out" in note for note in found.notes)
 
 
 def test_messages_that_find_no_room_are_told(client, monkeypatch):
     monkeypatch.setattr(backend_module, "MESSAGE_LIMIT", 10)
-    backend = DaskMetricsBackend(client)
-    topic = backend.open_channel()
-    client.submit(send, topic, 0, 15, pure=False).result()
-    assert backend.close_channel() == [b"%d" % i for i in range(10)]
-    (note,) = backend.notes
+    source = DaskSource(client, None)
+    client.submit(send, source.begin(None).topic, 0, 15, pure=False).result()
+    found = source.end(Ran())
+    assert found.records == [b"%d" % i for i in range(10)]
+    (note,) = found.notes
     assert "5 messages" in note
 
 
@@ -529,10 +520,8 @@ def test_messages_that_find_no_room_are_told(client, monkeypatch):
 
 def test_other_users_of_the_cluster(client):
     with distributed.Client(client.scheduler.address, set_as_default=False) as other:
-        backend = DaskMetricsBackend(client)
-        topic = backend.open_channel()
-        backend.start_tracking(0.05)
-        span = backend.create_span("shared")
+        source = DaskSource(client)
+        topic = source.begin(0.05).topic
         mine = client.map(burn, [0.01] * 10, range(10), pure=False)
         theirs = threading.Thread(
             target=lambda: other.gather(other.map(doze, [0.01] * 20, pure=False))
@@ -541,12 +530,11 @@ def test_other_users_of_the_cluster(client):
         other.log_event("their topic", {"roastcoffea": b"not ours"})
         client.gather(mine)
         theirs.join()
-        assert {key[1] for key in backend.get_span_metrics(span)} == {"burn", "N/A"}
-        assert backend.close_channel() == []
+        found = source.end(Ran())
+        assert {key[1] for key in found.figures} == {"burn", "N/A"}
+        assert found.records == [] and found.notes == []
         assert topic not in client.get_events()
-        backend.stop_tracking()
-        assert backend.notes == []
-        assert len(backend.series.workers) == 2
+        assert len(found.series.workers) == 2
 
 
 def test_nothing_grows(client):
@@ -554,15 +542,11 @@ def test_nothing_grows(client):
         return threading.active_count(), len(os.listdir("/proc/self/fd"))
 
     def collect():
-        backend = DaskMetricsBackend(client)
-        topic = backend.open_channel()
-        backend.start_tracking(LATER)
-        span = backend.create_span("again")
-        client.submit(send, topic, 0, 1, pure=False).result()
-        assert cpu(backend.get_span_metrics(span), "send") > 0
-        assert backend.close_channel() == [b"0"]
-        assert len(backend.stop_tracking()["worker_counts"]) == 2
-        assert backend.notes == []
+        source = DaskSource(client)
+        client.submit(send, source.begin(LATER).topic, 0, 1, pure=False).result()
+        found = source.end(Ran())
+        assert cpu(found.figures, "send") > 0
+        assert found.records == [b"0"] and len(found.series) == 2 and found.notes == []
 
     for _ in range(3):
         collect()
@@ -583,39 +567,42 @@ def test_a_client_that_never_comes_back(monkeypatch):
     monkeypatch.setattr(_scheduler, "GRACE_SECONDS", 0.05)
     with cluster(n_workers=1, processes=False) as (local, client):
         with distributed.Client(local, set_as_default=False) as gone:
-            backend = DaskMetricsBackend(gone)
-            backend.open_channel()
-            backend.start_tracking(0.05)
+            source = DaskSource(gone, None)
+            source.begin(0.05)
             assert len(traces(client)) >= 2
         eventually(lambda: traces(client) == [])
-        assert backend.close_channel() == [] and backend.stop_tracking() == {}
-        assert any("client is closed" in note for note in backend.notes)
+        found = source.end(Ran())
+        assert found.records == [] and found.series is None
+        assert any("client is closed" in note for note in found.notes)
 
 
 def test_close_ends_all(client):
     backend = DaskMetricsBackend(client)
-    backend.open_channel()
     backend.start_tracking(0.05)
-    backend.create_span("left open")
+    span = backend.create_span("left open")
     backend.close()
     assert traces(client) == []
-    assert backend.stop_tracking() == {} and backend.close_channel() == []
+    assert backend.stop_tracking() == {} and backend.get_span_metrics(span) == {}
+
+
+def test_a_source_that_is_abandoned(client):
+    source = DaskSource(client)
+    source.begin(0.05)
+    for _ in range(2):
+        source.abandon()
+        assert traces(client) == []
 
 
 def test_the_cluster_goes_before_the_end():
     with cluster(processes=False) as (local, client):
-        backend = DaskMetricsBackend(client)
-        backend.open_channel()
-        backend.start_tracking(0.05)
-        span = backend.create_span("lost")
+        source = DaskSource(client)
+        source.begin(0.05)
         run_burns(client, 4)
         local.close()
         eventually(lambda: client.status != "running")
-        assert backend.get_span_metrics(span) == {}
-        assert backend.close_channel() == []
-        assert backend.stop_tracking() == {}
-        assert backend.series is None
-        assert backend.notes != []
+        found = source.end(Ran())
+        assert found.figures == {} and found.records == [] and found.series is None
+        assert found.notes != []
         assert dask.get_annotations() == {}
 
 
@@ -635,10 +622,8 @@ def test_a_scheduler_without_this_package():
         ):
             client.wait_for_workers(1)
             (worker,) = client.scheduler_info(n_workers=-1)["workers"]
-            backend = DaskMetricsBackend(client)
-            topic = backend.open_channel()
-            backend.start_tracking(0.1)
-            span = backend.create_span("bare")
+            source = DaskSource(client)
+            topic = source.begin(0.1).topic
             burnt = run_burns(client, 10)
             client.gather([client.submit(send, topic, i * 300, 300, pure=False) for i in range(5)])
             started = datetime.now(UTC)
@@ -646,23 +631,22 @@ def test_a_scheduler_without_this_package():
                 client.wait_for_workers(2)
                 (guest,) = set(client.scheduler_info(n_workers=-1)["workers"]) - {worker}
             eventually(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 1)
-            metrics = backend.get_span_metrics(span)
-            messages = backend.close_channel()
-            tracking = backend.stop_tracking()
+            found = source.end(Ran())
 
-            assert cpu(metrics, "burn") == pytest.approx(burnt, rel=0.05)
-            assert sorted(map(int, messages)) == list(range(1500))
-            assert [(e["worker"], e["kind"]) for e in backend.series.events] == [
+            assert cpu(found.figures, "burn") == pytest.approx(burnt, rel=0.05)
+            assert sorted(map(int, found.records)) == list(range(1500))
+            assert [(e["worker"], e["kind"]) for e in found.series.changes] == [
                 (worker, "joined"), (guest, "joined"), (guest, "left")
             ]
-            moments = [e["when"] for e in backend.series.events]
+            moments = [e["when"] for e in found.series.changes]
             assert moments == sorted(moments) and moments[1] > started
-            assert set(backend.series.hosts.values()) == {"127.0.0.1"}
+            assert set(found.series.hosts.values()) == {"127.0.0.1"}
+            tracking = found.series.as_tracking_data()
             assert worker in tracking["worker_memory"]
             assert {value for _, value in tracking["worker_cores"][worker]} == {1}
-            (note,) = backend.notes
+            (note,) = found.notes
             assert "sampled from the client" in note and "ModuleNotFoundError" in note
-            assert backend.attempts is None and "attempts of the tasks are not known" in note
+            assert found.attempts is None and "attempts of the tasks are not known" in note
             assert traces(client) == []
 
             alive = client.map(burn, [0.01] * 2, range(2), pure=False)
@@ -674,12 +658,12 @@ def test_a_scheduler_without_this_package():
             assert backend.get_span_metrics(span) == {}
             assert any("3 tasks named burn" in note for note in backend.notes)
 
-            backend.open_channel()
-            backend.start_tracking(0.05)
+            source = DaskSource(client)
+            source.begin(0.05)
             scheduler.kill()
             scheduler.wait()
             eventually(lambda: client.status != "running")
-            assert backend.close_channel() == []
-            assert list(backend.stop_tracking()["worker_memory"]) == [worker]
-            assert any("could not be asked" in note for note in backend.notes)
+            found = source.end(Ran())
+            assert found.records == [] and found.series.workers == [worker]
+            assert any("could not be asked" in note for note in found.notes)
             assert not [t for t in threading.enumerate() if "roastcoffea" in t.name]

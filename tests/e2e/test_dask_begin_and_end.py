@@ -1,46 +1,32 @@
-"""The beginning and the end of a run on Dask: all that the backend has to ask is asked at once, and nothing is lost where
+"""The beginning and the end of a run on Dask: all that the source has to ask is asked at once, and nothing is lost where
 that fails."""
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 
 import pytest
+from dask_parts import LATER, cpu, run_burns, send, traces
 
-pytest.importorskip("distributed")
-
-from dask_parts import LATER, cpu, run_burns, send, traces  # noqa: E402
-from roastcoffea.backends import _scheduler  # noqa: E402
-from roastcoffea.backends import dask as backend_module  # noqa: E402
-from roastcoffea.backends.dask import DaskMetricsBackend  # noqa: E402
+from roastcoffea.backends import _scheduler, _task_watch
+from roastcoffea.backends import dask as backend_module
+from roastcoffea.backends.dask import DaskMetricsBackend, DaskSource
+from roastcoffea.backends.source import Ran
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")
 
 
-def collected(client, backend, topic, span, at_once):
-    """A small run: its span metrics, messages and series."""
+def small_run(client, source, topic):
     run_burns(client, 4)
     client.submit(send, topic, 0, 3, pure=False).result()
-    if at_once:
-        backend.end_run(span)
-    return backend.get_span_metrics(span), backend.close_channel(), backend.stop_tracking()
+    return source.end(Ran())
 
 
-def begin(client, at_once=False):
-    backend = DaskMetricsBackend(client)
-    if at_once:
-        backend.begin_run(LATER)
-    topic = backend.open_channel()
-    backend.start_tracking(LATER)
-    return backend, topic, backend.create_span("run")
-
-
-def assert_complete(client, backend, found):
-    metrics, messages, tracking = found
-    assert cpu(metrics, "burn") == pytest.approx(0.08, rel=0.2)
-    assert sorted(messages) == [b"0", b"1", b"2"]
-    assert set(tracking["worker_counts"].values()) == {len(client.nthreads())}
-    assert len(backend.series) == 2 and backend.attempts is not None
+def assert_complete(client, found):
+    assert cpu(found.figures, "burn") == pytest.approx(0.08, rel=0.2)
+    assert sorted(found.records) == [b"0", b"1", b"2"]
+    assert set(found.series.as_tracking_data()["worker_counts"].values()) == {len(client.nthreads())}
+    assert len(found.series) == 2 and found.attempts is not None
     assert traces(client) == []
 
 
@@ -59,83 +45,88 @@ def calls(client, monkeypatch):
 
 # ---- the beginning ----
 
-def test_the_interval_that_is_tracked_with_is_the_last_one(client, calls):
-    backend = DaskMetricsBackend(client)
-    backend.begin_run(LATER)
-    backend.start_tracking(0.05)
-    time.sleep(0.5)
-    assert len(backend.stop_tracking()["worker_counts"]) > 3
-    assert calls[:2] == ["install", "command"] and traces(client) == []
-
-
 def test_each_series_begins_anew(client):
     backend = DaskMetricsBackend(client)
-    backend.begin_run(LATER)
-    topic = backend.open_channel()
     first, second = [], []
     for found in (first, second):
         backend.start_tracking(LATER)
         found += backend.stop_tracking()["worker_counts"]
     assert len(first) == len(second) == 2 and min(second) > max(first)
-    assert topic is not None and backend.close_channel() == [] and traces(client) == []
+    assert traces(client) == []
 
 
-@pytest.mark.parametrize("interval", [None, 0.0, -1.0, float("nan"), float("inf")])
-def test_a_beginning_without_tracking(client, interval):
-    backend = DaskMetricsBackend(client)
-    backend.begin_run(interval)
-    backend.open_channel()
-    assert backend.close_channel() == [] and backend.series is None
-    assert traces(client) == [] and backend.notes == []
+def test_a_beginning_without_tracking(client):
+    source = DaskSource(client)
+    assert source.begin(None).cannot == []
+    found = small_run(client, source, source._topic)
+    assert found.series is None and found.attempts is not None
+    assert traces(client) == [] and found.notes == []
 
 
-def test_a_beginning_that_nothing_follows(client):
-    backend = DaskMetricsBackend(client)
-    backend.begin_run(LATER)
-    backend.close()
-    assert traces(client) == [] and backend.notes == []
+def test_a_source_begins_anew(client):
+    source = DaskSource(client)
+    runs = []
+    for count in (3, 2):
+        source.begin(LATER)
+        source.notes.add(f"run of {count}")
+        client.submit(send, source._topic, 0, count, pure=False).result()
+        source.news()
+        runs.append(source.end(Ran()))
+    assert [sorted(found.records) for found in runs] == [[b"0", b"1", b"2"], [b"0", b"1"]]
+    assert [found.notes for found in runs] == [["run of 3"], ["run of 2"]]
+    assert all(len(found.series) == 2 for found in runs) and traces(client) == []
 
 
-@pytest.mark.parametrize("failures", [1, 2])
-def test_workers_that_cannot_be_sampled_at_once(client, monkeypatch, failures):
-    real, left = _scheduler.SchedulerPost._tick, [RuntimeError("no look at them")] * failures
+def test_a_source_that_begins_twice_leaves_nothing(client):
+    source = DaskSource(client)
+    source.begin(LATER)
+    source.begin(None)
+    assert source.end(Ran()).series is None and traces(client) == []
 
+
+@pytest.mark.parametrize("interval", [0.0, -1.0, float("nan"), float("inf")])
+def test_an_interval_that_is_none(client, interval):
+    with pytest.raises(ValueError, match="interval"):
+        DaskSource(client).begin(interval)
+    assert traces(client) == []
+
+
+def test_workers_that_cannot_be_sampled(client, monkeypatch):
     def fails(self):
-        if left:
-            raise left.pop()
-        real(self)
+        raise RuntimeError("no look at them")
 
-    monkeypatch.setattr(_scheduler.SchedulerPost, "_tick", fails)
-    backend, topic, span = begin(client, at_once=True)
-    run_burns(client, 4)
-    assert cpu(backend.get_span_metrics(span), "burn") == pytest.approx(0.08, rel=0.2)
-    assert bool(backend.stop_tracking()) == (failures == 1)
-    assert [("no look at them" in note) for note in backend.notes] == [True] * (failures - 1)
-    assert topic is not None and backend.close_channel() == [] and traces(client) == []
+    monkeypatch.setattr(_scheduler.RunPlugin, "_tick", fails)
+    source = DaskSource(client)
+    engine = source.begin(LATER)
+    found = small_run(client, source, engine.topic)
+    assert cpu(found.figures, "burn") == pytest.approx(0.08, rel=0.2) and len(found.records) == 3
+    assert found.series is None and traces(client) == []
+    assert [("no look at them" in note) for note in found.notes] == [True] and engine.cannot == found.notes
 
 
-def test_a_post_that_cannot_be_set_up_is_set_up_here(client, monkeypatch):
+def test_a_plugin_that_cannot_be_set_up_is_replaced_by_the_client(client, monkeypatch):
     async def fails(self, scheduler):
         raise RuntimeError("no room for a plugin")
 
-    monkeypatch.setattr(_scheduler.SchedulerPost, "start", fails)
-    backend, topic, span = begin(client, at_once=True)
-    metrics, messages, tracking = collected(client, backend, topic, span, at_once=True)
-    assert cpu(metrics, "burn") == pytest.approx(0.08, rel=0.2)
-    assert sorted(messages) == [b"0", b"1", b"2"] and tracking["worker_counts"]
-    (note,) = backend.notes
+    monkeypatch.setattr(_scheduler.RunPlugin, "start", fails)
+    source = DaskSource(client)
+    found = small_run(client, source, source.begin(LATER).topic)
+    assert cpu(found.figures, "burn") == pytest.approx(0.08, rel=0.2)
+    assert sorted(found.records) == [b"0", b"1", b"2"] and len(found.series) == 2
+    (note,) = found.notes
     assert "no room for a plugin" in note and traces(client) == []
 
 
 # ---- the end ----
 
-@pytest.mark.parametrize(("at_once", "asked"), [(True, 1), (False, 4)])
-def test_the_end_of_a_run(client, calls, at_once, asked):
-    backend, topic, span = begin(client)
-    found = collected(client, backend, topic, span, at_once)
-    assert calls.count("finish") == asked
-    assert_complete(client, backend, found)
-    assert backend.notes == []
+def test_one_question_at_each_end(client, calls):
+    source = DaskSource(client)
+    engine = source.begin(LATER)
+    assert engine.name.startswith("Dask 20") and engine.cannot == [] and engine.span is not None
+    found = small_run(client, source, engine.topic)
+    assert calls == ["install", "finish", "discard"]
+    assert_complete(client, found)
+    assert found.notes == []
 
 
 def test_the_collector_asks_once_and_says_that_it_has_the_answer(client, calls):
@@ -148,56 +139,66 @@ def test_the_collector_asks_once_and_says_that_it_has_the_answer(client, calls):
     assert cpu(collector.span_metrics, "burn") == pytest.approx(0.08, rel=0.2)
 
 
-def test_an_end_that_fails_is_asked_for_one_by_one(client, monkeypatch):
-    backend, topic, span = begin(client)
-    real, failures = backend._on_scheduler, [OSError("the line was cut")]
+def test_an_end_that_fails_is_asked_for_again(client, monkeypatch):
+    source = DaskSource(client)
+    topic = source.begin(LATER).topic
+    real, failures = source._on_scheduler, [OSError("the line was cut")]
 
     def cut_once(function, *args):
         if function is backend_module.finish and failures:
             raise failures.pop()
         return real(function, *args)
 
-    monkeypatch.setattr(backend, "_on_scheduler", cut_once)
-    assert_complete(client, backend, collected(client, backend, topic, span, at_once=True))
-    (note,) = backend.notes
+    monkeypatch.setattr(source, "_on_scheduler", cut_once)
+    found = small_run(client, source, topic)
+    assert_complete(client, found)
+    (note,) = found.notes
     assert "the line was cut" in note
 
 
 def test_the_end_of_a_run_leaves_other_spans_alone(client):
-    backend, topic, span = begin(client)
+    backend, source = DaskMetricsBackend(client), DaskSource(client)
+    source.begin(LATER)
     other = backend.create_span("another")
     run_burns(client, 2)
     other.close()
-    backend.end_run(span)
-    assert cpu(backend.get_span_metrics(span), "burn") == pytest.approx(0.04, rel=0.2)
-    backend.stop_tracking()
-    assert backend.close_channel() == []
+    assert cpu(source.end(Ran()).figures, "burn") == pytest.approx(0.04, rel=0.2)
     assert cpu(backend.get_span_metrics(other), "burn") == pytest.approx(0.04, rel=0.2)
     assert traces(client) == []
 
 
-def test_what_the_end_of_a_run_told_is_not_told_of_the_next(client):
-    backend, topic, span = begin(client)
-    another = backend.create_span("another")
-    another.close()
-    first = collected(client, backend, topic, span, at_once=True)[-1]["worker_counts"]
-    backend.start_tracking(LATER)
-    second = backend.stop_tracking()["worker_counts"]
-    assert len(second) == 2 and min(second) > max(first)
-    backend.get_span_metrics(another)
-    assert traces(client) == []
-
-
 def test_what_fails_on_the_scheduler_costs_no_record(client, monkeypatch):
-    real, failures = _scheduler.SchedulerPost.stop_sampling, [RuntimeError("no last look")]
+    real, failures = _scheduler.RunPlugin.stop_sampling, [RuntimeError("no last look")]
 
     def fails_once(self):
         if self.series is not None and failures:
             raise failures.pop()
         return real(self)
 
-    backend, topic, span = begin(client)
-    monkeypatch.setattr(_scheduler.SchedulerPost, "stop_sampling", fails_once)
-    assert_complete(client, backend, collected(client, backend, topic, span, at_once=True))
-    (note,) = backend.notes
+    source = DaskSource(client)
+    topic = source.begin(LATER).topic
+    monkeypatch.setattr(_scheduler.RunPlugin, "stop_sampling", fails_once)
+    found = small_run(client, source, topic)
+    assert_complete(client, found)
+    (note,) = found.notes
     assert "no last look" in note
+
+
+def test_messages_about_tasks_that_cannot_be_read_are_told(client, monkeypatch):
+    source = DaskSource(client)
+    topic = source.begin(LATER).topic
+    monkeypatch.setattr(_task_watch.TaskWatch, "_send", lambda *args: 1 / 0, raising=True)
+    found = small_run(client, source, topic)
+    assert sorted(found.records) == [b"0", b"1", b"2"]
+    (note,) = found.notes
+    assert "messages about tasks could not be read" in note
+
+
+def test_a_handler_that_somebody_else_has_wrapped_is_left_alone():
+    watch = _task_watch.TaskWatch({})
+    scheduler = SimpleNamespace(stream_handlers={"task-erred": lambda **message: message})
+    tap = _scheduler._RaisedTap.put_on(scheduler, watch)
+    scheduler.stream_handlers["task-erred"] = theirs = lambda **message: tap(**message)
+    tap.take_off(scheduler, watch)
+    assert scheduler.stream_handlers == {"task-erred": theirs} and tap.watches == []
+    assert theirs(key="x") == {"key": "x"}

@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import contextmanager
 
+import distributed
 import numpy as np
 import pytest
 from coffea import processor
@@ -17,7 +18,6 @@ from files import nano_columns, write_ttree
 
 from roastcoffea import MetricsCollector, track_metrics, track_time
 
-distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.alone
 
 EVENTS = 1000

@@ -25,7 +25,10 @@ from roastcoffea import _core, track_metrics
 from roastcoffea._core import ChunkLog
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends import make_backend
-from roastcoffea.backends.local import LocalMetricsBackend
+from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.backends.local import LocalSource
+from roastcoffea.backends.registry import source_of
+from roastcoffea.backends.source import Ran
 
 OWN = f"{gethostname()}:{os.getpid()}"
 POOLS = {
@@ -69,24 +72,29 @@ class DiesOnce(Analysis):
 
 
 def run(executor, fileset, make_analysis, interval=0.02, **options):
-    """Backend, tracking data, output and records that came beside it; an exception is handed back."""
+    """What was collected, tracking data, records that were sent, and output; an exception is handed back."""
     backend = make_backend(executor)
-    topic = backend.open_channel()
-    backend.start_tracking(interval)
+    assert type(backend) is LocalSource and backend.executor is executor
+    source = source_of(backend)
+    topic = source.begin(interval).topic
     output, error = None, None
     try:
         runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400, **options)
         output = runner(fileset, processor_instance=make_analysis(topic))
     except Exception as caught:
         error = caught
-    tracking = backend.stop_tracking()
+    found = source.end(Ran())
+    tracking = found.tracking_data if found.series is None else TrackingData(found.series)
     records = ChunkLog()
-    for data in backend.close_channel():
+    for data in found.records:
         records.merge_unique(ChunkLog.from_bytes(data))
-    backend.confirm_workers({chunk["pid"] for chunk in records})
     if topic.startswith("file:"):
         assert not Path(topic.partition(":")[2]).exists()
-    return backend, tracking, records, output, error
+    return found, tracking, records, output, error
+
+
+def tracked(source):
+    return source.end(Ran()).series.as_tracking_data()
 
 
 def quiet(executor_class, **options):
@@ -107,7 +115,6 @@ def test_chunks_in_this_process(fileset, make, cores):
     executor = make()
     backend, tracking, records, output, error = run(executor, fileset, partial(Analysis, pause=0.05))
     assert error is None and output["events"] == 6300
-    assert type(backend) is LocalMetricsBackend and backend.executor is executor
     assert sum(chunk["num_events"] for chunk in records) == 6300
     assert {chunk["pid"] for chunk in records} == {os.getpid()}
     assert set(tracking["worker_counts"].values()) == {1}
@@ -133,7 +140,7 @@ def test_chunks_in_a_pool_of_processes(fileset, pool):
     assert set(tracking["worker_memory"]) == workers | {OWN}
     assert peak(tracking) == 2
     assert list(tracking["worker_counts"].values())[-1] == 0 or pool == "loky"
-    joins = [event for event in backend.series.events if event["kind"] == "joined"]
+    joins = [event for event in backend.series.changes if event["kind"] == "joined"]
     assert sorted(event["worker"] for event in joins) == sorted(workers)
     first = {chunk["pid"]: chunk["t_start"] for chunk in reversed(list(records))}
     for event in joins:
@@ -155,13 +162,13 @@ def test_pool_with_a_helper_that_is_no_worker(fileset):
     with made(max_workers=2) as pool:
         pids = {pool.submit(os.getpid).result() for _ in range(20)} | set(pool._processes)
         executor = quiet(processor.FuturesExecutor, pool=pool, workers=2)
-        backend = make_backend(executor)
-        backend.start_tracking(0.02)
+        source = LocalSource(executor)
+        source.begin(0.02)
         for future in [pool.submit(time.sleep, 0.05) for _ in range(4)]:
             future.result()
         pids |= set(pool._processes)
-        tree = backend._sampler.tree
-        tracking = backend.stop_tracking()
+        tree = source._sampler.tree
+        tracking = source.end(Ran()).series.as_tracking_data()
     assert set(tracking["worker_cores"]) == {f"{gethostname()}:{pid}" for pid in pids}
     # they were there: the server of forks, and the tracker
     assert len({process["pid"] for process in tree.processes} - pids - {os.getpid()}) >= 2
@@ -193,7 +200,7 @@ def test_worker_that_is_killed(fileset):
                      retries=0)
     backend, tracking, records, output, error = run(executor, fileset, DiesOnce)
     assert isinstance(error, concurrent.futures.process.BrokenProcessPool)
-    left = [event for event in backend.series.events if event["kind"] == "left"]
+    left = [event for event in backend.series.changes if event["kind"] == "left"]
     assert left and set(tracking["worker_cores"]) >= {event["worker"] for event in left}
     assert len(tracking["worker_counts"]) > 2 and peak(tracking) == 2
     # what the dead one and its neighbour had done before is known
@@ -237,12 +244,12 @@ def pool():
 
 
 def test_cpu_of_a_burner(pool):
-    backend = LocalMetricsBackend(quiet(processor.FuturesExecutor, pool=pool, workers=2))
-    backend.start_tracking(0.1)
+    source = LocalSource(quiet(processor.FuturesExecutor, pool=pool, workers=2))
+    source.begin(0.1)
     time.sleep(0.3)
     pid, burned = pool.submit(burn, 0.8, 0.5).result()
     time.sleep(0.3)
-    tracking = backend.stop_tracking()
+    tracking = tracked(source)
     rows = tracking["worker_cpu"][f"{gethostname()}:{pid}"]
     assert burned == pytest.approx(0.8, rel=0.05)
     assert cpu_seconds(rows) == pytest.approx(burned, rel=0.1)
@@ -263,45 +270,45 @@ def test_cpu_of_threads_adds_up():
         while time.monotonic() < until:
             hashlib.sha256(block)
 
-    backend = LocalMetricsBackend(
+    source = LocalSource(
         quiet(processor.FuturesExecutor, pool=concurrent.futures.ThreadPoolExecutor, workers=2))
-    backend.start_tracking(0.05)
+    source.begin(0.05)
     time.sleep(0.1)
     before = time.process_time()
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         list(threads.map(work, [time.monotonic() + 0.6] * 2))
     burned = time.process_time() - before
     time.sleep(0.2)
-    tracking = backend.stop_tracking()
+    tracking = tracked(source)
     assert cpu_seconds(tracking["worker_cpu"][OWN]) == pytest.approx(burned, rel=0.1)
-    metrics = MetricsAggregator("local").aggregate(None, backend.series, 0.0, 1.0)
+    metrics = MetricsAggregator("local").aggregate(None, tracking, 0.0, 1.0)
     # per core
     assert metrics["cpu_utilization_max_pct"] <= 110
 
 
 def test_memory_of_a_burner(pool):
     size = 300_000_000
-    backend = LocalMetricsBackend(quiet(processor.FuturesExecutor, pool=pool, workers=2))
-    backend.start_tracking(0.05)
+    source = LocalSource(quiet(processor.FuturesExecutor, pool=pool, workers=2))
+    source.begin(0.05)
     time.sleep(0.2)
     pid = pool.submit(hold_memory, size, 0.4).result()
     time.sleep(0.2)
-    memory = [value for _, value in
-              backend.stop_tracking()["worker_memory"][f"{gethostname()}:{pid}"]]
+    tracking = tracked(source)
+    memory = [value for _, value in tracking["worker_memory"][f"{gethostname()}:{pid}"]]
     assert max(memory) - memory[0] == pytest.approx(size, rel=0.05)
     assert memory[-1] - memory[0] < 0.05 * size
-    metrics = MetricsAggregator("local").aggregate(None, backend.series, 0.0, 1.0)
+    metrics = MetricsAggregator("local").aggregate(None, tracking, 0.0, 1.0)
     assert metrics["peak_memory_bytes"] >= max(memory)
 
 
 def test_writes_of_a_burner(pool, tmp_path):
     """Rates of storage times time are what was written, where the kernel keeps the count."""
-    backend = LocalMetricsBackend(quiet(processor.FuturesExecutor, pool=pool, workers=2))
-    backend.start_tracking(0.05)
+    source = LocalSource(quiet(processor.FuturesExecutor, pool=pool, workers=2))
+    source.begin(0.05)
     time.sleep(0.2)
     pid, counted = pool.submit(write_file, str(tmp_path / "data"), 20_000_000).result()
     time.sleep(0.2)
-    rows = backend.stop_tracking()["worker_disk_write_bps"][f"{gethostname()}:{pid}"]
+    rows = tracked(source)["worker_disk_write_bps"][f"{gethostname()}:{pid}"]
     # cpu_seconds() takes percents
     assert cpu_seconds(rows) * 100 == pytest.approx(counted, rel=0.1, abs=1e6)
 
@@ -334,7 +341,7 @@ def test_without_dask(fileset):
         from coffea import processor
         from coffea.nanoevents import NanoAODSchema
         from roastcoffea import track_metrics
-        from roastcoffea.backends import make_backend
+        from roastcoffea.backends import Ran, make_backend
         class Analysis(processor.ProcessorABC):
             _roastcoffea_collect_metrics = True
             @track_metrics
@@ -349,16 +356,14 @@ def test_without_dask(fileset):
         ):
             backend = make_backend(processor.Runner(executor=executor))
             assert backend.executor is executor
-            analysis = Analysis()
-            analysis._roastcoffea_topic = backend.open_channel()
-            backend.start_tracking(0.02)
+            analysis, source = Analysis(), backend
+            analysis._roastcoffea_topic = source.begin(0.02).topic
             runner = processor.Runner(executor=executor, schema=NanoAODSchema)
             output = runner(ast.literal_eval(sys.argv[1]), processor_instance=analysis)
-            tracking = backend.stop_tracking()
+            found = source.end(Ran(records=output["__roastcoffea_metrics__"]))
             assert output["events"] == 6300
-            assert backend.close_channel()
-            backend.confirm_workers({chunk["pid"] for chunk in output["__roastcoffea_metrics__"]})
-            assert max(tracking["worker_counts"].values()) >= 1
+            assert found.records
+            assert max(found.series.as_tracking_data()["worker_counts"].values()) >= 1
         assert not {"dask", "distributed"} & set(sys.modules)
     """)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

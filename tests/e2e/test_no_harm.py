@@ -23,7 +23,8 @@ from coffea.processor import SimpleCheckpointer
 from roastcoffea import MetricsCollector, track_metrics, track_time
 from roastcoffea._core import ChunkLog
 from roastcoffea.backends._remote import by_value
-from roastcoffea.backends.local import LocalMetricsBackend
+from roastcoffea.backends.base import AbstractMetricsBackend
+from roastcoffea.backends.local import LocalSource
 
 KEY = "__roastcoffea_metrics__"
 ORIGINALS = {owner: dict(vars(owner)) for owner in (processor.Runner, processor.IterativeExecutor)}
@@ -300,16 +301,16 @@ def test_odd_records_in_the_output(small):
     assert any(KEY in note for note in mc.notes)
 
 
-class Damages(LocalMetricsBackend):
-    """A backend with damaged messages among the good ones."""
+class Damages(LocalSource):
+    """A source with damaged messages among the good ones."""
 
-    def close_channel(self):
-        good = super().close_channel()
-        if not good:
-            return []
+    def end(self, ran):
+        found = super().end(ran)
+        good = found.records
         newer = bytearray(good[0])
         newer[8:10] = b"\xff\xff"
-        return [b"", b"junk", *good, bytes(newer), good[0][:-3]]
+        found.records = [b"", b"junk", *good, bytes(newer), good[0][:-3]]
+        return found
 
 
 def test_damaged_messages(small):
@@ -355,16 +356,19 @@ def test_records_that_are_changed_behind_our_back(small):
     assert mc.get_metrics()["total_events"] == 2100
 
 
-class Breaks(LocalMetricsBackend):
+class Breaks(AbstractMetricsBackend):
     """What it hands over is of no form that anybody knows."""
 
-    @property
-    def series(self):
-        return {"worker_counts": 3}
+    tracking = 17
+
+    def start_tracking(self, interval):
+        pass
 
     def stop_tracking(self):
-        super().stop_tracking()
-        return 17
+        return self.tracking
+
+    def create_span(self, name):
+        return None
 
     def supports_fine_metrics(self):
         return True
@@ -373,8 +377,13 @@ class Breaks(LocalMetricsBackend):
         return {"cumulative_worker_metrics": {3: "x"}}
 
 
-def test_a_backend_with_odd_data(small):
-    with MetricsCollector(Breaks(iterative())) as mc:
+class BreaksInAnotherWay(Breaks):
+    tracking = {"worker_counts": 3}
+
+
+@pytest.mark.parametrize("klass", [Breaks, BreaksInAnotherWay])
+def test_a_backend_with_odd_data(small, klass):
+    with MetricsCollector(klass()) as mc:
         assert make_runner()(small, Analysis()) == {"events": 2100}
     assert mc.get_metrics()["total_events"] == 2100
     assert len(mc.chunk_metrics) == 5
@@ -429,7 +438,7 @@ def test_a_collector_that_is_used_again_begins_anew(fileset):
 def test_a_collector_that_is_open_cannot_be_entered():
     mc = MetricsCollector(iterative())
     with mc:
-        with pytest.raises(RuntimeError, match="already"):
+        with pytest.raises(RuntimeError, match="measuring already: a second one"):
             mc.__enter__()
     assert mc.metrics is not None
 
@@ -446,28 +455,34 @@ def left_behind():
     return wrapped + threads
 
 
-class CannotBegin(LocalMetricsBackend):
-    """Its methods fail in turn."""
+class CannotBegin(LocalSource):
+    """It fails when it has begun half of what it has to."""
 
-    def __init__(self, name):
+    def __init__(self, fails):
         super().__init__(iterative())
-        self.name = name
+        self.fails = fails
 
-    def __getattribute__(self, name):
-        if name == object.__getattribute__(self, "__dict__").get("name"):
+    def _open_channel(self):
+        if self.fails == "first":
             raise OSError("cannot begin")
-        return super().__getattribute__(name)
+        super()._open_channel()
+
+    def begin(self, interval):
+        engine = super().begin(interval)
+        if self.fails == "last":
+            raise OSError("cannot begin")
+        return engine
 
 
-@pytest.mark.parametrize("name", ["begin_run", "open_channel", "start_tracking", "supports_fine_metrics"])
-def test_a_backend_that_cannot_begin_leaves_nothing(small, tmp_path, name):
+@pytest.mark.parametrize("fails", ["first", "last"])
+def test_a_source_that_cannot_begin_leaves_nothing(small, tmp_path, fails):
     analysis = Analysis()
-    mc = MetricsCollector(CannotBegin(name), processor_instance=analysis, output_dir=tmp_path, live=True)
+    mc = MetricsCollector(CannotBegin(fails), processor_instance=analysis, output_dir=tmp_path, live=True)
     with pytest.raises(OSError, match="cannot begin"):
         mc.__enter__()
     assert left_behind() == [] and os.listdir(tmp_path) == []
     assert KEY not in make_runner()(small, analysis)
-    mc.metrics_backend.name = ""
+    mc.metrics_backend.fails = ""
     with mc:
         make_runner()(small, analysis)
     assert mc.get_metrics()["total_events"] == 2100
@@ -521,7 +536,7 @@ class NoMapping(processor.ProcessorABC):
         return accumulator
 
 
-def test_records_beside_an_output_that_is_no_mapping(small, monkeypatch):
+def test_records_of_an_output_that_is_no_mapping(small, monkeypatch):
     """No temporary folder is needed for them."""
     monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
     executor = processor.FuturesExecutor(workers=2, status=False)
@@ -545,9 +560,9 @@ def test_two_collectors_around_an_output_that_is_no_mapping(request, small, wher
         assert not any("have a record" in note for note in mc.notes)
 
 
-class LosesRecords(LocalMetricsBackend):
-    def open_channel(self):
-        return None
+class LosesRecords(LocalSource):
+    def _open_channel(self):
+        pass
 
 
 def test_fewer_records_than_chunks_are_told(small):
@@ -572,12 +587,13 @@ class RaisesFirst(NoMapping):
         return np.array([len(events)])
 
 
-class LosesTheLast(LocalMetricsBackend):
-    def close_channel(self):
-        records = ChunkLog()
-        for data in super().close_channel():
+class LosesTheLast(LocalSource):
+    def end(self, ran):
+        records, found = ChunkLog(), super().end(ran)
+        for data in found.records:
             records.merge_unique(ChunkLog.from_bytes(data))
-        return [records[:-1].to_bytes()]
+        found.records = [records[:-1].to_bytes()]
+        return found
 
 
 def test_records_of_failed_tries_do_not_hide_a_missing_one(small):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,7 +118,26 @@ def saves(monkeypatch):
     return made
 
 
-def test_records_after_the_end_are_saved_when_somebody_looks(tmp_path, saves):
+def state_of(folder):
+    return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.rglob("*")}
+
+
+def test_a_look_changes_nothing(tmp_path, saves):
+    """Neither a file nor what the next look shows."""
+    with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
+        pass
+    mc.record_chunk_metrics({"duration": 1.0, "num_events": 3})
+    before = state_of(tmp_path)
+    looks = [(mc.metrics, mc.run, mc.coffea_report, mc.notes, mc.chunk_metrics, mc.replayed_chunks, mc.measurement_path,
+              mc.processor_name, mc.calls, mc.reports, mc.failed_fileset()) for _ in range(2)]
+    assert looks[0][0] is looks[1][0] and looks[0][1] is looks[1][1] and looks[0][4] is looks[1][4]
+    assert looks[0][2:] == looks[1][2:] and saves == []
+    assert state_of(tmp_path) == before and len(open_run(mc.measurement_path).chunk_metrics) == 0
+    mc.set_chunk_metrics(mc.chunk_metrics)
+    assert len(saves) == 1 and len(open_run(mc.measurement_path).chunk_metrics) > 0
+
+
+def test_records_after_the_end_are_saved_with_the_next_measurement(tmp_path, saves):
     with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
         pass
     for i in range(50):
@@ -126,12 +146,40 @@ def test_records_after_the_end_are_saved_when_somebody_looks(tmp_path, saves):
         assert mc.chunk_metrics[i]["num_events"] == i
     assert saves == []
     assert mc.metrics["total_events_from_chunks"] == sum(range(50))
-    assert len(mc.run.chunks) == 50 and len(saves) == 1
-    saved = open_run(mc.measurement_path)
-    assert len(saved.chunk_metrics) == 50 and saved.metrics["sections"]["late"]["count"] == 50
-    mc.record_chunk_metrics({"duration": 1.0})
+    assert len(mc.run.chunks) == 50 and saves == []
     other = mc.save_measurement(tmp_path, "other")
-    assert len(open_run(other).chunk_metrics) == len(open_run(mc.measurement_path).chunk_metrics) == 51
+    for path in (other, mc.measurement_path):
+        saved = open_run(path)
+        assert len(saved.chunk_metrics) == 50 and saved.metrics["sections"]["late"]["count"] == 50
+    assert len(saves) == 2
+    mc.save_measurement(tmp_path, "other")
+    assert len(saves) == 3  # nothing was told since
+
+
+def test_a_second_run_saves_what_was_told_of_the_first(tmp_path):
+    mc = MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path)
+    with mc:
+        pass
+    first = mc.measurement_path
+    mc.record_chunk_metrics({"duration": 1.0})
+    with mc:
+        assert len(open_run(first).chunk_metrics) == 1
+    assert mc.measurement_path != first and len(mc.chunk_metrics) == 0
+    assert len(open_run(mc.measurement_path).chunk_metrics) == 0
+
+
+def test_what_could_not_be_written_during_the_run_is_told(tmp_path, monkeypatch):
+    from roastcoffea import live
+
+    def fails(self, records, samples):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(live.LiveWriter, "take", fails)
+    monkeypatch.setattr(live.LiveWriter, "interval", 0.01)
+    with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
+        time.sleep(0.2)
+    assert ["during the run (OSError: no space left)" in note for note in mc.notes] == [True]
+    assert open_run(mc.measurement_path).state == "finished"
 
 
 def test_records_after_the_end_are_saved_when_the_collector_goes(tmp_path):
@@ -143,6 +191,16 @@ def test_records_after_the_end_are_saved_when_the_collector_goes(tmp_path):
     del mc
     gc.collect()
     assert len(open_run(path).chunk_metrics) == 1
+
+
+def test_a_measurement_that_was_removed_does_not_come_back(tmp_path):
+    with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
+        pass
+    mc.record_chunk_metrics({"duration": 1.0})
+    shutil.rmtree(mc.measurement_path)
+    del mc
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_records_after_the_end_are_saved_when_the_program_ends(tmp_path):

@@ -11,7 +11,7 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 from coffea.processor.executor import Runner
 
-from roastcoffea import track_metrics
+from roastcoffea import runner_watch, track_metrics
 from roastcoffea._core import ChunkLog
 from roastcoffea.channel import take_memory
 from roastcoffea.guard import listen, unlisten
@@ -214,6 +214,116 @@ def test_nested_and_in_threads(fileset):
     assert (len(outer.ended), len(inner.ended), len(other.ended)) == (2, 1, 1)
     make_runner()(fileset, lambda events: {"events": len(events)})
     assert len(outer.ended) == 2
+    assert {name: Runner.__dict__[name] for name in METHODS} == METHODS
+
+
+def test_two_threads_two_runners_two_collectors(fileset):
+    """Each sees its own call, whichever ends first, and nothing stays wrapped."""
+    from roastcoffea import MetricsCollector
+
+    found, both = {}, threading.Barrier(2)
+
+    def measure(dataset):
+        for _ in range(3):
+            both.wait(60)
+            with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
+                output = make_runner()({dataset: fileset[dataset]}, Analysis())
+            found.setdefault(dataset, []).append((output["events"], mc.get_metrics()["total_events"],
+                                                  {chunk["dataset"] for chunk in mc.chunk_metrics}, list(mc.notes)))
+
+    threads = [threading.Thread(target=measure, args=[dataset]) for dataset in ("ttbar", "wjets")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for dataset in ("ttbar", "wjets"):
+        assert found[dataset] == [(2100, 2100, {dataset}, [])] * 3
+    assert {name: Runner.__dict__[name] for name in METHODS} == METHODS
+
+
+def test_one_collector_around_two_threads(fileset):
+    from roastcoffea import MetricsCollector
+
+    outputs = []
+
+    def run(dataset):
+        outputs.append(make_runner()({dataset: fileset[dataset]}, Analysis()))
+
+    with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
+        threads = [threading.Thread(target=run, args=[dataset]) for dataset in ("ttbar", "wjets")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert [output["events"] for output in outputs] == [2100, 2100]
+    assert mc.get_metrics()["total_events"] == 4200 == sum(chunk["num_events"] for chunk in mc.chunk_metrics)
+    assert len(mc.calls) == len(mc.reports) == 2 and mc.notes == []
+    assert {name: Runner.__dict__[name] for name in METHODS} == METHODS
+
+
+def count(events):
+    return {"events": len(events)}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_somebody_else_has_wrapped_is_left_alone(fileset, request, inside):
+    """Whether or not the other one calls what was there before."""
+    seen, original = [], Runner.__dict__["_run_impl"]
+    listener = Listener()
+    watch = RunnerWatch(listener)
+    watch.open()
+    ours = Runner.__dict__["_run_impl"] if inside else original
+
+    def theirs(self, *args, **kwargs):
+        seen.append(1)
+        return ours(self, *args, **kwargs)
+
+    request.addfinalizer(lambda: setattr(Runner, "_run_impl", original))
+    Runner._run_impl = theirs
+    make_runner()(fileset, count)
+    assert len(listener.ended) == inside
+    watch.close()
+    assert Runner.__dict__["_run_impl"] is theirs
+    make_runner()(fileset, count)
+    assert len(listener.ended) == inside and len(seen) == 2
+    watch.open()
+    make_runner()(fileset, count)
+    watch.close()
+    assert len(listener.ended) == inside + 1 and listener.ended[-1].report["entries"] == 6300
+    assert Runner.__dict__["_run_impl"] is theirs and len(seen) == 3
+
+
+class Derived(processor.IterativeExecutor):
+    def __call__(self, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+
+
+def test_an_executor_that_calls_another_one(watched, fileset):
+    """Both are wrapped, and each piece counts once."""
+    make_runner(metadata_cache={})(fileset, count)
+    known = list(watched.known)
+    runner = make_runner(Derived(status=False, retries=0), metadata_cache={})
+    assert "metrics" not in runner.run(fileset, count)
+    assert watched.known == 2 * known
+    first, second = (call.report for call in watched.ended)
+    assert all(first[name] == second[name] for name in ("entries", "bytesread", "chunks"))
+    first, second = watched.preprocessings
+    assert (second.files, second.bytes, second.requests) == (first.files, first.bytes, first.requests)
+
+
+def test_a_call_that_begins_as_the_last_watch_closes_wraps_nothing(fileset, monkeypatch):
+    watch, real = RunnerWatch(Listener()), runner_watch._watchers
+
+    def closes():
+        found = real()
+        watch.close()
+        return found
+
+    monkeypatch.setattr(runner_watch, "_watchers", closes)
+    watch.open()
+    before = dict(vars(processor.IterativeExecutor))
+    make_runner()(fileset, count)
+    assert dict(vars(processor.IterativeExecutor)) == before and runner_watch._patched == []
     assert {name: Runner.__dict__[name] for name in METHODS} == METHODS
 
 

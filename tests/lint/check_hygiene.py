@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -45,18 +46,49 @@ def check_calls(root: Path) -> list[str]:
             for match in FORBIDDEN.finditer(line)]
 
 
+def names_twice(tree: ast.Module | ast.ClassDef) -> list[tuple[int, str]]:
+    """Tests that stand in the place of an earlier one of their name."""
+    first: set[str] = set()
+    found = []
+    for part in tree.body:
+        if isinstance(part, ast.ClassDef):
+            found += names_twice(part)
+        elif isinstance(part, ast.FunctionDef):
+            if part.name in first and part.name.startswith("test"):
+                found.append((part.lineno, part.name))
+            first.add(part.name)
+    return found
+
+
+def check_names(root: Path) -> list[str]:
+    """No test is replaced by another one of its name, and so never run."""
+    return [f"{path.relative_to(root)}:{line}: {name} is defined twice"
+            for path in files(root, ("tests",), (".py",))
+            for line, name in names_twice(ast.parse(path.read_text()))]
+
+
 def declared_functions(header: str) -> list[str]:
     return sorted(set(DECLARED.findall(DIRECTIVE.sub("", without_comments(header)))))
 
 
+def called_names(objects: list[Path]) -> set[str]:
+    """The functions that compiled tests call. A name in a comment, a text or code that is never reached is none."""
+    result = subprocess.run(["nm", "--undefined-only", "--format=posix", *map(str, objects)], capture_output=True,
+                            text=True, check=True)
+    return {line.split()[0] for line in result.stdout.splitlines() if line.strip().endswith("U")}
+
+
 def check_tested(root: Path) -> list[str]:
-    """Every public function is named in a C test."""
-    words: set[str] = set()
-    for path in files(root, ("tests/c",), (".c",)):
-        words.update(re.findall(r"\w+", without_comments(path.read_text())))
-    return [f"{header.relative_to(root)}: no test in tests/c names {function}"
+    """Every public function is called by a C test."""
+    folder = root / "build" / "plain" / "tests" / "c"
+    objects = [place for path in files(root, ("tests/c",), (".c",))
+               for place in folder.glob(f"*/{path.name}.o")]
+    if not objects:
+        return ["build/plain is not built"]
+    called = called_names(objects)
+    return [f"{header.relative_to(root)}: no test in tests/c calls {function}"
             for header in files(root, ("include/roast",), (".h",))
-            for function in declared_functions(header.read_text()) if function not in words]
+            for function in declared_functions(header.read_text()) if function not in called]
 
 
 def check_headers(root: Path) -> list[str]:
@@ -75,7 +107,7 @@ def check_headers(root: Path) -> list[str]:
 
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent.parent.parent
-    found = [problem for check in (check_lines, check_calls, check_tested, check_headers)
+    found = [problem for check in (check_lines, check_calls, check_names, check_tested, check_headers)
              for problem in check(here)]
     print("\n".join(found), end="\n" if found else "")
     sys.exit(1 if found else 0)

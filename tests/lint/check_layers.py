@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from common import files, without_comments
-from layers import C_LAYERS, PUBLIC_HEADERS, PYTHON_LAYERS
+from layers import C_LAYERS, PUBLIC_HEADERS, PYTHON_LAYERS, ROOMS
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
@@ -90,6 +90,30 @@ def check_users(root: Path) -> Iterator[str]:
                     yield f"{path.relative_to(root)}:{line}: {problem}"
 
 
+def problem_between_rooms(part: str, rooms: list[str], room: str, name: str) -> str | None:
+    """Whether a folder includes a header of one that stands above it."""
+    prefix = f"{Path(part).name}/" if part.startswith("src/") else ""
+    used = name.removeprefix(prefix).partition("/")[0] if name.startswith(prefix) else ""
+    if used in rooms and rooms.index(used) > rooms.index(room):
+        return f"{part}/{room} stands below {part}/{used} and must not include {name}"
+    return None
+
+
+def check_rooms(root: Path) -> Iterator[str]:
+    for part, rooms in ROOMS.items():
+        for path in files(root, (part,), (".c", ".h")):
+            room = path.relative_to(root / part).parts[0]
+            if room == path.name:
+                continue
+            if room not in rooms:
+                yield f"{path.relative_to(root)}: {room} has no row in ROOMS of tests/lint/layers.py"
+                continue
+            for line, quoted, name in includes(path):
+                problem = problem_between_rooms(part, rooms, room, name) if quoted else None
+                if problem:
+                    yield f"{path.relative_to(root)}:{line}: {problem}"
+
+
 # ---- Python ----
 
 def row_of(part: str) -> int | None:
@@ -148,7 +172,7 @@ def check_python(root: Path) -> Iterator[str]:
 
 
 def check(root: Path) -> list[str]:
-    return [*check_library(root), *check_users(root), *check_python(root)]
+    return [*check_library(root), *check_users(root), *check_rooms(root), *check_python(root)]
 
 
 if __name__ == "__main__":

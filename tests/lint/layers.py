@@ -4,7 +4,7 @@ A part may use itself and what stands before it in its list.
 """
 
 # src/<layer>, from the bottom.
-C_LAYERS = ["base", "proc", "model", "store", "metrics", "analyse", "render"]
+C_LAYERS = ["base", "proc", "model", "store", "metrics", "plot", "analyse", "render"]
 
 # include/roast/<header>: the layer whose face it is.
 PUBLIC_HEADERS = {
@@ -12,29 +12,26 @@ PUBLIC_HEADERS = {
     "sink.h": "base",
     "text.h": "base",
     "proc.h": "proc",
-    "proctree.h": "proc",
     "sampler.h": "proc",
     "chunklog.h": "model",
     "attempts.h": "model",
     "series.h": "model",
     "points.h": "model",
+    "figures.h": "model",
     "treelog.h": "model",
     "run.h": "model",
     "columns.h": "model",
+    "keys.h": "model",
     "store.h": "store",
-    "lanes.h": "store",
+    "lanes.h": "plot",
     "sql.h": "store",
     "legacy.h": "store",
     "metrics.h": "metrics",
     "budget.h": "analyse",
     "diagnose.h": "analyse",
     "failures.h": "analyse",
-    "bins.h": "metrics",
-    "timeline.h": "metrics",
-    "top.h": "metrics",
-    "outliers.h": "metrics",
     "progress.h": "metrics",
-    "render.h": "render",
+    "format.h": "metrics",
     "json.h": "render",
     "export.h": "render",
     "grid.h": "render",
@@ -42,17 +39,26 @@ PUBLIC_HEADERS = {
     "measurement.h": "render",
 }
 
+# Folders inside a part, from the bottom: a folder may use itself and those before it. Files beside the folders (the
+# module file of ext, store.c) use all of them; the headers beside them (state.h) are for everybody.
+ROOMS = {
+    "ext": ["common", "records", "worker", "scheduler", "run", "show"],
+    "src/store": ["database", "place", "write", "read", "sql", "legacy"],
+}
+
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
 PYTHON_LAYERS = [
     ["_core"],
     ["guard", "marks", "closures", "identity"],
-    ["utils", "instrumentation", "decorator", "channel", "provenance", "checkpoints"],
+    ["utils", "instrumentation", "decorator", "channel", "tasks", "file_sizes", "provenance", "checkpoints"],
     ["aggregation"],
     ["backends"],
     ["export"],
+    ["binning", "drawing"],
     ["visualization", "report"],
-    ["preprocess_watch", "progress"],
-    ["runner_watch", "results", "live"],
+    ["preprocess_watch", "progress", "news"],
+    ["runner_watch", "results", "live", "computed"],
+    ["recorder"],
     ["collector"],
     ["__init__"],
     ["__main__"],

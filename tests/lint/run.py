@@ -24,6 +24,7 @@ CHECKS: dict[str, Callable[[Path], list[str]]] = {
     "no include or import points up": check_layers.check,
     "files are tidy": check_hygiene.check_lines,
     "libroast uses its allocator and never prints": check_hygiene.check_calls,
+    "no test is defined twice": check_hygiene.check_names,
     "every public function has a test": check_hygiene.check_tested,
     "every public header stands alone": check_hygiene.check_headers,
     "libroast shows roast_ names only": check_symbols.check_library,

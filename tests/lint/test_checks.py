@@ -98,6 +98,19 @@ class Layers(TreeTest):
         self.assert_include("cli/a.c", '"../src/base/buffer.h"', "cli may include")
         self.assert_include("cli/a.c", '"roast/metrics.h"')
 
+    def test_rooms_use_those_below_them(self) -> None:
+        self.write("ext/show/plot.h", "")
+        self.write("ext/common/errors.h", "")
+        self.assert_include("ext/show/a.c", '"common/errors.h"')
+        self.assert_include("ext/common/a.c", '"show/plot.h"', "ext/common stands below ext/show")
+        (self.root / "ext/common/a.c").unlink()
+        self.write("src/store/read/load.h", "")
+        self.assert_include("src/store/database/a.c", '"store/read/load.h"', "stands below src/store/read")
+
+    def test_unknown_room_fails(self) -> None:
+        self.write("ext/attic/a.c", "")
+        self.assert_problem(check_layers.check(self.root), "attic", "no row in ROOMS")
+
     def test_program_does_not_know_python(self) -> None:
         self.assert_include("cli/a.c", "<Python.h>", "Python")
 
@@ -228,6 +241,12 @@ class Hygiene(TreeTest):
                 self.write("src/base/a.c", f"int x;\nvoid f(void) {{ {call}(0); }}\n")
                 self.assert_problem(check_hygiene.check_calls(self.root), "src/base/a.c:2:", call)
 
+    def test_a_test_that_is_replaced_fails(self) -> None:
+        self.write("tests/python/test_a.py", "def test_a(): pass\nclass B:\n    def test_a(self): pass\n")
+        self.assertEqual(check_hygiene.check_names(self.root), [])
+        self.write("tests/python/test_b.py", "def test_a(): pass\n\ndef test_a(): pass\n")
+        self.assert_problem(check_hygiene.check_names(self.root), "test_b.py:3:", "test_a is defined twice")
+
     def test_declared_functions(self) -> None:
         header = ("/* roast_in_comment(x) */\n#define ROAST_M(x) \\\n    roast_in_macro(x)\n"
                   "typedef void (*roast_hook)(int);\nvoid roast_a(int);\n"
@@ -235,9 +254,18 @@ class Hygiene(TreeTest):
         self.assertEqual(check_hygiene.declared_functions(header), ["roast_a", "roast_b"])
 
     def test_function_without_a_test_fails(self) -> None:
+        """One that is named in a comment, in a text, or in a branch that is never taken is not called."""
         self.write("include/roast/base.h", "void roast_a(void);\nvoid roast_b(void);\n")
-        self.write("tests/c/test_a.c", "void t(void) { roast_a(); /* roast_b() */ }\n")
-        self.assert_problem(check_hygiene.check_tested(self.root), "roast_b")
+        test = self.root / "tests/c/test_a.c"
+        self.write("tests/c/test_a.c", '#include "roast/base.h"\n/* roast_b() */\nconst char *name = "roast_b";\n'
+                   "void test(void);\nvoid test(void) { roast_a(); if (0) roast_b(); }\n")
+        self.assert_problem(check_hygiene.check_tested(self.root), "not built")
+        made = self.root / "build/plain/tests/c/test_a.p/test_a.c.o"
+        made.parent.mkdir(parents=True)
+        subprocess.run(["cc", "-O1", "-c", "-I", self.root / "include", test, "-o", made], check=True)
+        problems = check_hygiene.check_tested(self.root)
+        self.assert_problem(problems, "roast_b")
+        self.assertEqual(len(problems), 1)
 
     def test_header_that_needs_another_fails(self) -> None:
         self.write("include/roast/base.h", "#include <stdint.h>\nuint8_t roast_a(void);\n")

@@ -1,12 +1,15 @@
 """The counts on the last line of `make test` are right, above all where something went wrong."""
 
+import io
 import sys
 import unittest
+from contextlib import redirect_stdout
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tools"))
 
 from counts import Counts, count_junit, count_tap
+from run_tests import skips_checked
 
 
 class Tap(unittest.TestCase):
@@ -35,8 +38,27 @@ class JUnit(unittest.TestCase):
                 '</testsuites>')
         self.assertEqual(count_junit(text), Counts(4, 3, 3))
 
+    def test_skipped_as_the_machine_was_busy(self) -> None:
+        text = ('<testsuites><testsuite name="pytest" errors="0" failures="0" skipped="2" tests="3">'
+                '<testcase name="a"><skipped message="other programs keep the cores busy"/></testcase>'
+                '<testcase name="b"><skipped message="no clang"/></testcase></testsuite></testsuites>')
+        self.assertEqual(count_junit(text), Counts(1, 0, 2, 1))
+        self.assertEqual(count_tap("1..1\nok 1 # SKIP the machine is busy\n", 0), Counts(0, 0, 1, 1))
+
+
+class Skips(unittest.TestCase):
+    def test_more_than_a_tenth_skipped_is_a_failure(self) -> None:
+        with redirect_stdout(io.StringIO()) as told:
+            self.assertEqual(skips_checked(Counts(90, 0, 10)).failed, 0)
+            self.assertEqual(skips_checked(Counts(89, 0, 11)).failed, 1)
+        self.assertIn("11 of 100 tests were skipped", told.getvalue())
+
 
 class Words(unittest.TestCase):
     def test_skipped_is_told_only_if_there_are_any(self) -> None:
         self.assertEqual(str(Counts(3, 0, 0)), "3 passed, 0 failed")
         self.assertEqual(str(Counts(3, 1, 2)), "3 passed, 1 failed, 2 skipped")
+
+    def test_a_busy_machine_is_told_in_the_same_line(self) -> None:
+        total = Counts(3, 0, 2, 1) + Counts(1, 0, 3, 1)
+        self.assertEqual(str(total), "4 passed, 0 failed, 5 skipped (2 of them as this machine was busy)")

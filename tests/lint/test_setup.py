@@ -26,16 +26,16 @@ class Missing(unittest.TestCase):
             return setup.missing_packages()
 
     def test_nothing(self) -> None:
-        self.assertEqual(self.missing({"cc", "pkg-config"}, {"sqlite3", "jansson", "cmocka"}), [])
+        self.assertEqual(self.missing({"cc", "pkg-config"}, {"sqlite3", "jansson", "libzstd", "cmocka"}), [])
 
     def test_libraries(self) -> None:
         self.assertEqual(self.missing({"cc", "pkg-config"}, {"jansson"}),
-                         ["libsqlite3-dev", "libcmocka-dev"])
+                         ["libsqlite3-dev", "libzstd-dev", "libcmocka-dev"])
 
     def test_everything(self) -> None:
         self.assertEqual(self.missing(set(), set(), headers=False, venv=False),
                          ["gcc", "libc6-dev", "pkg-config", "libsqlite3-dev", "libjansson-dev",
-                          "libcmocka-dev", "python3-dev", "python3-venv"])
+                          "libzstd-dev", "libcmocka-dev", "python3-dev", "python3-venv"])
 
 
 class Install(unittest.TestCase):

@@ -8,8 +8,7 @@ import weakref
 from hostile import Attributes, KEY, case, collected, current, with_factory
 from samples import Events, Plain
 
-from roastcoffea import BaseInstrumentationContext, track_bytes, track_metrics, track_time
-from roastcoffea._core import flush_outbox
+from roastcoffea import BaseInstrumentationContext, channel, track_bytes, track_metrics, track_time
 
 # ---- sections ----
 
@@ -168,7 +167,7 @@ def a_dict_of_the_decorator_that_is_replaced():
         pass
     state = {Key("y"): 1, "__module__": 2}
     process.__dict__ = {Key("x"): 1}
-    process.__setstate__(state)
+    process.__dict__.update(state)
 
 
 @case
@@ -191,38 +190,24 @@ def a_current_chunk_that_outlives_its_processor():
 
 @case
 def a_topic_that_is_flushed_while_it_is_delivered():
-    from roastcoffea import channel
-
     deep = [0]
+    processor = Plain()
+    processor._roastcoffea_topic = "hostile:topic"
 
-    class Odd(Plain):
-        pass
-
-    processor = Odd()
-    processor._roastcoffea_topic = "memory:hostile"
-
-    def deliver(topic, data):
+    def send(topic, data):
         deep[0] += 1
         if deep[0] < 4:
-            flush_outbox(topic)
+            processor.process(Events())
+            channel.flush(topic)
+            channel.close(topic)
             collected()
 
-    channel.deliver = deliver
-    import builtins
-
-    real = builtins.__import__
-
-    def importing(name, *args, **kwargs):
-        if name == "roastcoffea.channel":
-            flush_outbox("memory:hostile")
-            collected()
-        return real(name, *args, **kwargs)
-
-    builtins.__import__ = importing
+    channel.register("hostile", send, lambda topic, seconds: channel.flush(topic))
     for _ in range(300):
         processor.process(Events())
-    flush_outbox("memory:hostile")
-    flush_outbox()
+    channel.flush("hostile:topic")
+    channel.flush()
+    assert deep[0] > 0
 
 
 @case

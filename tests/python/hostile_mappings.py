@@ -11,6 +11,8 @@ from samples import Events, Plain
 
 from roastcoffea import _core, track_time
 from roastcoffea._core import ChunkLog, Progress, Run, Summary, WorkerSeries
+from roastcoffea.aggregation.reports import sum_reports
+from roastcoffea.aggregation.chunk import build_chunk_info
 
 # ---- mappings whose items() are no pairs ----
 
@@ -62,7 +64,7 @@ def chunks_without_pairs():
             refused(ChunkLog, [{key: odd}])
         refused(ChunkLog, [{"file_metadata": {"filename": "f", "branch_bytes": odd}}])
         refused(_core.chunk_metrics, [{"timing": odd}])
-        refused(_core.chunk_info, [{"reads": odd}])
+        refused(build_chunk_info, [{"reads": odd}])
         refused(Progress(0.0).add_chunks, [{"timing": odd}], 1.0)
         refused(ChunkLog().merge_unique, [{"memory": odd}])
         refused(Run, chunks=[{"timing": odd}])
@@ -80,7 +82,7 @@ def changed_records_without_pairs():
 @case
 def reports_without_pairs():
     for odd in no_pairs():
-        refused(_core.sum_reports, [{"entries": 1}, odd])
+        refused(sum_reports, [{"entries": 1}, odd])
 
 
 @case
@@ -89,7 +91,6 @@ def spans_without_pairs():
         refused(Run, spans=odd)
         refused(Run, spans={"cumulative_worker_metrics": odd})
         refused(_core.fine_metrics, odd)
-        refused(_core.plot_tasks, odd)
 
 
 @case
@@ -98,7 +99,7 @@ def tracking_data_without_pairs():
         refused(_core.worker_metrics, {"worker_counts": odd})
         refused(_core.worker_metrics, {"worker_memory": odd})
         refused(WorkerSeries.from_tracking_data, {"worker_memory": odd})
-        refused(_core.plot_timeline, {"worker_memory": odd}, "memory")
+        refused(Run, series={"worker_memory": odd})
 
 
 @case
@@ -113,7 +114,6 @@ def values_that_are_no_mappings():
     for odd in (5, "text", [1], None):
         refused(_core.workflow_metrics, {}, 0, 1, {"a": 5})
         refused(Summary, {"per_dataset": {"a": odd}})
-        refused(_core.plot_throughput, {"a": odd})
 
 
 @case
@@ -297,7 +297,7 @@ def a_log_that_grows_while_rubbish_is_collected():
     for _ in range(20):
         Finalizer()
         dict(log[0])
-        _core.chunk_info(log)
+        build_chunk_info(log)
         _core.file_metrics(log)
         Finalizer()
         log.to_bytes()
@@ -366,7 +366,7 @@ def reports_that_change_while_they_are_added_up():
             return 1.0
 
     reports.extend({"entries": Number(), f"other {i}": i} for i in range(20))
-    _core.sum_reports(reports)
+    sum_reports(reports)
 
 
 @case

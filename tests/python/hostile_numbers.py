@@ -6,7 +6,9 @@ from hostile import Attributes, KEY, case, used, with_factory
 from samples import Plain
 
 from roastcoffea import _core, track_bytes
-from roastcoffea._core import ChunkLog, Run, TaskWatch, WorkerSeries
+from roastcoffea._core import ChunkLog, Run, WorkerSeries
+from roastcoffea.aggregation.reports import sum_reports
+from roastcoffea.backends._task_watch import TaskWatch
 
 ENDS = (2**63 - 1, -(2**63), 9.2e18, -9.2e18, 1e308, -1e308, float("inf"), float("nan"), 2**200)
 
@@ -34,7 +36,7 @@ def chunks_with_numbers_at_the_ends():
                     pass
             for chunk in kept:
                 dict(chunk)
-            _core.sum_reports([{"entries": 1, "bytesread": 1, "processtime": 1.0, "chunks": 1}], kept)
+            sum_reports([{"entries": 1, "bytesread": 1, "processtime": 1.0, "chunks": 1}], kept)
             used(Run(chunks=kept, t_start=0, t_end=1))
 
 

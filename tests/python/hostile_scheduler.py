@@ -6,7 +6,7 @@ from hostile import case, collected
 from hostile_mappings import Clears
 
 from roastcoffea import _core
-from roastcoffea._core import Attempts, ProcessTree, Run, TaskWatch, WorkerSeries
+from roastcoffea._core import Attempts, ProcessTree, Run, WorkerSeries, sample_workers
 
 # ---- the scheduler's side ----
 
@@ -47,7 +47,7 @@ def workers_that_change_while_they_are_sampled():
             self.task_prefix_count = counts
 
     series = WorkerSeries()
-    series.tick([Worker(f"tcp://w{i}:1") for i in range(5)], 1.0)
+    sample_workers(series, [Worker(f"tcp://w{i}:1") for i in range(5)], 1.0)
 
 
 @case
@@ -72,7 +72,7 @@ def workers_whose_class_changes_while_they_are_sampled():
             worker.address, worker.metrics = f"tcp://w{i}:1", {"cpu": 1.0}
             worker.nthreads, worker.processing = 1, {}
             workers.append(worker)
-        series.tick(workers)
+        sample_workers(series, workers)
 
 
 @case
@@ -83,121 +83,18 @@ def a_series_that_ticks_inside_a_tick():
 
         @property
         def last_seen(self):
-            for call in (lambda: series.tick([self]), lambda: series.join("tcp://new:1"),
+            for call in (lambda: sample_workers(series, []), lambda: series.join("tcp://new:1"),
                          lambda: series.tick_values(9.0, {"tcp://x:1": {"cpu": 1}}),
                          lambda: series.as_tracking_data(), lambda: series.extend(WorkerSeries())):
                 try:
                     call()
-                except RuntimeError:
+                except ValueError:  # it was earlier than the last tick
                     pass
             return 1.0
 
     series = WorkerSeries()
-    series.tick([Worker(f"tcp://w{i}:1") for i in range(40)], 1.0)
-    series.tick([Worker(f"tcp://w{i}:1") for i in range(400)], 2.0)
-
-
-@case
-def tasks_that_end_the_watch():
-    def make():
-        watch = TaskWatch(tasks)
-        for i in range(100):
-            watch.transition(f"k{i}", "waiting", "processing")
-        return watch
-
-    class Tasks(dict):
-        def __missing__(self, key):
-            if watches:
-                watches.pop().finish()
-                collected()
-            raise KeyError(key)
-
-    tasks = Tasks()
-    watches = []
-    for step in (("k", "waiting", "processing"), ("k1", "processing", "memory")):
-        watch = make()
-        watches.append(watch)
-        watch.transition(*step)
-
-    class Phase(dict):
-        def __getitem__(self, key):
-            if watches:
-                watch = watches.pop()
-                for i in range(2000):
-                    watch.transition(f"more {i}", "waiting", "processing")
-                watch.finish()
-                collected()
-            phases.clear()
-            return super().__getitem__(key)
-
-    for _ in range(3):
-        watch = make()
-        watches.append(watch)
-        phases = [Phase(action="compute", start=1.0, stop=2.0) for _ in range(10)]
-        watch.transition("k1", "processing", "memory", startstops=phases, worker="w", nbytes=3)
-    for _ in range(3):
-        watch = make()
-        watches.append(watch)
-        phases = [Phase(action="compute", start=1.0, stop=2.0) for _ in range(10)]
-        watch.raised(key="k1", worker="w", startstops=phases)
-
-
-@case
-def keys_of_tasks_that_run_code():
-    class Key(str):
-        def __eq__(self, other):
-            act()
-            return str.__eq__(self, other)
-
-        def __hash__(self):
-            act()
-            return 3
-
-        def __str__(self):
-            act()
-            return "k"
-
-    armed = []
-
-    def act():
-        if armed:
-            armed.pop()()
-            collected()
-
-    for step in (("waiting", "queued"), ("waiting", "processing"), ("processing", "memory"),
-                 ("processing", "released"), ("released", "forgotten")):
-        for action in (lambda w: w.finish(), lambda w: [
-                w.transition(f"more {i}", "waiting", "queued") for i in range(2000)]):
-            for count in range(1, 6):
-                watch = TaskWatch({})
-                keys = [Key(f"k{i}") for i in range(5)]
-                for key in keys:
-                    watch.transition(key, "waiting", "queued")
-                watch.expect(keys)
-                armed[:] = [lambda a=action, w=watch: a(w)] * count
-                try:
-                    watch.transition(keys[1], *step)
-                    watch.moved(keys[2], "w")
-                    watch.transition(keys[3], *step)
-                    watch.finish()
-                except RuntimeError:
-                    pass
-                armed.clear()
-
-
-@case
-def results_that_end_the_watch():
-    def keys(watch):
-        yield "a"
-        watch.finish()
-        yield "b"
-        yield "c"
-
-    watch = TaskWatch({})
-    try:
-        watch.left("w", False, 1, keys(watch), "s")
-    except RuntimeError:
-        pass
+    sample_workers(series, [Worker(f"tcp://w{i}:1") for i in range(40)])
+    sample_workers(series, [Worker(f"tcp://w{i}:1") for i in range(400)])
 
 
 @case
@@ -279,12 +176,8 @@ def a_series_that_ticks_while_its_run_is_saved():
 
 @case
 def attempts_that_change_after_their_run_was_made():
-    watch = TaskWatch({})
-    watch.expect(["process-1"])
-    watch.transition("process-1", "waiting", "processing")
-    watch.transition("process-1", "processing", "memory", worker="w",
-                     startstops=[{"action": "compute", "start": 1.0, "stop": 2.0}], nbytes=1)
-    attempts = watch.finish()
+    attempts = Attempts()
+    attempts.add("process-1", name="process", worker="w", start=1.0, stop=2.0, nbytes=1)
     data = attempts.to_bytes()
     run = Run(attempts=attempts)
     attempts.set_kind("process", "reduction")

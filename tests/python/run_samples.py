@@ -141,13 +141,3 @@ def crc32c(data):
         for _ in range(8):
             crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
     return crc ^ 0xFFFFFFFF
-
-
-def reseal(path, page_size=4096):
-    """Gives the pages of a run.sqlite that was changed by hand their checksums again."""
-    data = bytearray(path.read_bytes())
-    for start in range(0, len(data), page_size):
-        number = (start // page_size + 1).to_bytes(8, "little")
-        body = bytes(data[start : start + page_size - 4])
-        data[start + page_size - 4 : start + page_size] = crc32c(number + body).to_bytes(4, "little")
-    path.write_bytes(data)

@@ -649,16 +649,21 @@ REFUSED = [
     lambda: _core.chunk_metrics([], [{"name": "a", "duration": "x"}]),
     lambda: _core.file_metrics([], {"columns": [3]}),
     lambda: _core.efficiency_metrics({"wall_time": "x"}, {}),
-    lambda: _core.chunk_info([3]),
+    lambda: build_chunk_info([3]),
 ]
 
 
 def exercise():
     chunks, data = [*chunk_dicts(3), *file_chunks()], scaling_cluster()
-    _core.all_metrics(REPORT, data, 0.0, 1.0, {"a": {"entries": 3}}, SPANS, "MyProcessor", chunks,
-                      [{"name": "x", "duration": 1.0, "bytes": 3}])
+    _core.Run(report=REPORT, series=data, t_start=0.0, t_end=1.0, custom_metrics={"a": {"entries": 3}}, spans=SPANS,
+              processor_name="MyProcessor", chunks=chunks,
+              section_metrics=[{"name": "x", "duration": 1.0, "bytes": 3}]).metrics()
     _core.worker_metrics({"worker_counts": {at(0): 1}, "worker_memory": {"w": [(at(1), 2)]}})
     _core.efficiency_metrics({"wall_time": 1.0}, {"total_cores": 2})
+    _core.workflow_metrics(REPORT, 0.0, 1.0, {"a": {"entries": 3}})
+    _core.fine_metrics(SPANS, "MyProcessor")
+    _core.chunk_metrics(chunks, [{"name": "x", "duration": 1.0}])
+    _core.file_metrics(chunks, REPORT)
     for call in REFUSED:
         try:
             call()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roastcoffea import _core, track_metrics
+from roastcoffea import _core, channel, track_metrics
 from roastcoffea._core import ChunkLog, shift_clocks, split_replayed
 from roastcoffea.identity import RunIdentity
 
@@ -77,7 +77,7 @@ def test_a_topic_that_is_odd():
 def test_a_topic_that_leads_nowhere_sends_nothing():
     before = _core.faults()["count"]
     made_for("run:somewhere", 300)
-    _core.flush_outbox("run:somewhere")
+    channel.flush("run:somewhere")
     assert _core.faults()["count"] == before
 
 

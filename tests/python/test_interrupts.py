@@ -13,7 +13,9 @@ from interrupting import interrupts_are_heard  # noqa: F401
 from samples import Events
 
 from roastcoffea import BaseInstrumentationContext, _core, channel, track_bytes, track_metrics, track_time
-from roastcoffea._core import ChunkLog, TaskWatch, WorkerSeries, faults
+from roastcoffea._core import ChunkLog, WorkerSeries, faults, sample_workers
+from roastcoffea.aggregation.reports import sum_reports
+from roastcoffea.backends._task_watch import TaskWatch
 
 CURRENT = "_roastcoffea_current_chunk"
 KEY = "__roastcoffea_metrics__"
@@ -367,8 +369,8 @@ def test_in_a_tick(thrown):
     series = WorkerSeries()
     armed.arm(act, 2)
     with pytest.raises(error):
-        series.tick([Worker(n) for n in range(3)], 1.0)
-    series.tick([Worker(n) for n in range(3)], 2.0)
+        sample_workers(series, [Worker(n) for n in range(3)], 1.0)
+    sample_workers(series, [Worker(n) for n in range(3)], 2.0)
     assert len(series.as_tracking_data()["worker_cores"]["tcp://w2:1"]) == 2
 
 
@@ -376,7 +378,7 @@ def test_in_a_watch(thrown):
     act, error = thrown
 
     class Tasks(dict):
-        def __missing__(self, key):
+        def get(self, key):
             act()
 
     class Key:
@@ -423,10 +425,8 @@ class Throws:
     lambda odd: ChunkLog([odd]),
     lambda odd: ChunkLog([{"file_metadata": {"filename": "f", "branch_bytes": {"a": odd}}}]),
     lambda odd: ChunkLog([{"file_metadata": {"filename": "f", "branch_bytes": odd}}]),
-    lambda odd: _core.sum_reports([{"columns": [odd, 1]}, {"columns": [odd, 2]}]),
+    lambda odd: sum_reports([{"columns": [odd, 1]}, {"columns": [odd, 2]}]),
     lambda odd: _core.fine_metrics({"a": odd}),
-    lambda odd: _core.plot_throughput({"a": (odd, 1, 2)}),
-    lambda odd: _core.plot_histogram([odd], 3),
     lambda odd: _core.workflow_metrics({"entries": odd}, 0, 1),
     lambda odd: _core.worker_metrics({"worker_memory": {"w": [(odd, 1)]}}),
     lambda odd: _core.worker_metrics(odd),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from leaks import assert_nothing_is_kept
+from leaks import CALLS, assert_nothing_is_kept, calls_of
 from samples import Events, Processor, make_log
 
 from roastcoffea import BaseInstrumentationContext, _core, channel, track_metrics
@@ -39,6 +40,35 @@ def use_record():
     chunk["mine"] = [1, 2]
     dict(chunk), chunk == LOG[0], pickle.loads(pickle.dumps(chunk)), repr(chunk)
     "x" in chunk, chunk.get("x"), len(chunk)
+
+
+def use_log_as_a_list():
+    log = ChunkLog.from_bytes(PACKED)
+    first = log[0]
+    log.extend(DICTS), log.insert(1, DICTS[0]), log.reverse(), log.count(first), log.index(first)
+    log.remove(first), log.pop(), log.to_bytes()
+    other = log.copy()
+    log.clear()
+    pickle.loads(pickle.dumps(other.stay_here()))
+
+
+def use_record_as_a_mapping():
+    chunk = ChunkLog.from_bytes(PACKED)[0]
+    list(chunk.keys()), list(chunk.values()), list(chunk.items()), chunk.as_dict()
+
+
+def use_columns():
+    column = _core.Run(chunks=LOG).chunks.column("duration")
+    owner = column.base.obj
+    assert type(owner) is _core.Column
+    memoryview(owner).tolist()
+
+
+def use_series():
+    series = _core.WorkerSeries()
+    series.join("tcp://a:1", 1.0), series.leave("tcp://a:1", 2.0)
+    other = _core.WorkerSeries.from_bytes(series.to_bytes())
+    other.extend(series)
 
 
 def use_decorator():
@@ -86,26 +116,25 @@ def use_errors():
         lambda: LOG + 3,
         lambda: _core.track_time(1),
         lambda: track_metrics(3),
-        lambda: _core.configure(readings=["x"]),
         lambda: _core.configure(sampler_interval=-1),
     ):
         with pytest.raises((ValueError, TypeError, IndexError, KeyError)):
             call()
 
 
-def use_outbox():
+def use_channel():
     processor = Processor()
     processor._roastcoffea_topic = "memory:leaks"
     for _ in range(3):
         processor.process(Events())
-    _core.flush_outbox("memory:leaks")
+    channel.flush("memory:leaks")
     assert len(channel.take_memory("memory:leaks")) >= 1
-    _core.flush_outbox()
+    channel.flush()
 
 
 def use_process_tree():
     tree = _core.ProcessTree()
-    tree.sample(), tree.sample(), len(tree), tree.processes
+    tree.sample(), tree.sample(), tree.pause(1.0), len(tree), tree.processes
     tree.series({os.getpid(): 2}, "host"), tree.series({os.getpid(): None}, "host")
     tree.news({os.getpid(): 2}, "host"), tree.sample(), tree.news({os.getpid(): 2}, "host")
     for call in (
@@ -130,7 +159,6 @@ def use_functions():
     ):
         with pytest.raises((ValueError, TypeError)):
             call()
-    _core.sum_reports([{"entries": 3, "columns": ["a"]}] * 2, replayed)
     _core.configure()
     _core.faults()
     _core.sampler_stats()
@@ -139,12 +167,16 @@ def use_functions():
 
 USES = [
     use_log,
+    use_log_as_a_list,
     use_record,
+    use_record_as_a_mapping,
+    use_columns,
+    use_series,
     use_decorator,
     use_current_chunk,
     use_sections,
     use_errors,
-    use_outbox,
+    use_channel,
     use_process_tree,
     use_functions,
 ]
@@ -187,15 +219,39 @@ def test_threads_and_descriptors():
     assert (descriptors(), tasks()) == before
 
 
-def test_every_public_name_has_its_leak_test():
-    """Here, or beside the tests of its own subject."""
-    folder = Path(__file__).parent
-    text = "".join(
-        (folder / name).read_text(encoding="utf-8")
-        for name in ("test_leaks.py", "test_attempts.py", "test_legacy.py", "test_series.py", "test_run.py", "test_aggregation.py",
-                     "test_measurements.py", "test_plot_data.py", "test_report_data.py", "test_reporter.py")
-    )
-    made_by_others = {"ChunkRecord", "ColumnReader", "CurrentChunk"}
-    for name in vars(_core):
-        if not name.startswith("_") and name not in made_by_others:
-            assert name in text, name
+def public_calls():
+    """All that a user can call: functions, types, and the methods of types."""
+    for name, value in vars(_core).items():
+        if name.startswith("_"):
+            continue
+        yield name
+        if isinstance(value, type):
+            yield from (f"{name}.{method}" for method, entry in vars(value).items()
+                        if not method.startswith("_") and callable(getattr(value, method)))
+
+
+def test_every_public_call_is_made_by_a_leak_test(tmp_path):
+    """The leak tests run once more, all of them, and only note what they call."""
+    path = tmp_path / "calls"
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-k", "test_no_leak or test_nothing_leaks",
+         str(Path(__file__).parent)],
+        env={**os.environ, CALLS: str(path)}, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout[-3000:]
+    missing = set(public_calls()) - set(path.read_text().split())
+    assert not missing, " ".join(sorted(missing))
+
+
+def test_a_call_that_is_missing_is_noticed():
+    called = calls_of(lambda: _core.ChunkLog().append({"duration": 1.0}))
+    assert {"ChunkLog", "ChunkLog.append"} <= called
+    assert "ChunkLog.copy" not in called
+    assert "now" not in called
+
+    def names_and_fails():
+        kind, function, method = _core.ProcessTree, _core.now, _core.ChunkLog.copy
+        assert kind and function and method
+        with pytest.raises(ValueError):
+            _core.configure(sampler_interval=-1)
+
+    assert calls_of(names_and_fails) == set()

@@ -11,7 +11,7 @@ import pytest
 
 from leaks import assert_nothing_is_kept
 from roastcoffea import _core
-from roastcoffea._core import load_legacy
+from roastcoffea.export.legacy import load_legacy
 
 FOLDER = Path(__file__).parent.parent / "data" / "measurements_0_1_2"
 NAMES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())

@@ -108,7 +108,7 @@ def test_a_whole_run_comes_back(tmp_path):
     assert (saved.t_start, saved.t_end) == (run.t_start, run.t_end)
     assert list(map(dict, saved.chunk_metrics)) == list(map(dict, run.chunk_log))
     assert saved.tracking_data == run.series.as_tracking_data()
-    assert saved.run.series.events == run.series.events
+    assert saved.run.series.changes == run.series.changes
     assert repr(saved) == "<SavedRun: 10 chunks, 10.5 s>"
     for name in ("chunks", "sections", "samples", "reads"):
         left, right = getattr(saved.run, name), getattr(run, name)
@@ -445,19 +445,12 @@ def test_live(tmp_path):
 
 def test_news_that_could_not_be_written_are_written_later(tmp_path, monkeypatch):
     chunks, series = mixed_log(), sample_series()
-
-    class Source:
-        told = [([chunks[:4].to_bytes(), b"damaged", chunks[4:5].to_bytes()], series), ([chunks[5:].to_bytes()], None)]
-
-        def news(self):
-            return self.told.pop(0)
-
-    writer = LiveWriter(tmp_path / "live", False, Source(), dict)
+    writer = LiveWriter(tmp_path / "live", False, dict)
     with monkeypatch.context() as patch:
         patch.setattr("roastcoffea.live.Run", lambda **parts: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            writer.append()
-    writer.append()
+            writer.take([chunks[:4].to_bytes(), b"damaged", chunks[4:5].to_bytes()], series)
+    writer.take([chunks[5:].to_bytes()], None)
     seen = open_run(tmp_path / "live")
     assert list(map(dict, seen.chunk_metrics)) == list(map(dict, chunks))
     assert seen.tracking_data == series.as_tracking_data() and "ValueError" in writer.failure
@@ -492,6 +485,7 @@ def exercise(folder):
     live = LiveMeasurement(folder / "b")
     live.append(run)
     live.finish(run)
+    LiveMeasurement(folder / "given up").abandon()
     for refused in (lambda: _core.save_measurement(3, folder / "c"), lambda: live.append(run),
                     lambda: LiveMeasurement(folder / "a", overwrite=False),
                     lambda: _core.load_measurement(folder / "none"), lambda: live.append(3),

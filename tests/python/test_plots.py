@@ -22,6 +22,7 @@ from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run, WorkerSeries
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.visualization import plots
+from roastcoffea.aggregation.chunk import build_chunk_info
 
 # name, what it takes first, default title
 CONTRACT = """
@@ -70,7 +71,7 @@ HOMES = {
 
 def full_data(first):
     return {
-        "tracking_data": tracking(), "chunk_metrics": chunks(), "chunk_info": _core.chunk_info(chunks()),
+        "tracking_data": tracking(), "chunk_metrics": chunks(), "chunk_info": build_chunk_info(chunks()),
         "metrics": METRICS, "budget": METRICS, "span_metrics": SPANS,
     }[first]
 
@@ -436,7 +437,7 @@ def test_branch_reads():
 @pytest.mark.parametrize("source", ["chunk_info", "chunks", "run"])
 def test_throughput(source):
     listed = chunks(40)
-    info = _core.chunk_info(listed)
+    info = build_chunk_info(listed)
     given = {"chunk_info": info, "chunks": listed, "run": Run(chunks=listed)}[source]
     _, axes = plots.plot_throughput_timeline(given)
     steps = axes.patches[1]
@@ -450,7 +451,7 @@ def test_throughput(source):
 
 
 def test_workers_beside_the_throughput():
-    info = _core.chunk_info(chunks(40))
+    info = build_chunk_info(chunks(40))
     counts = {"worker_counts": {time: n for n, time in enumerate(tracking(1, 6)["worker_counts"], 2)}}
     figure, axes = plots.plot_throughput_timeline(info, counts)
     (right,) = [other for other in figure.axes if other is not axes]

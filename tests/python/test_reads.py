@@ -16,7 +16,7 @@ import pytest
 from leaks import assert_nothing_is_kept
 from samples import Events, forks
 
-from roastcoffea import track_metrics
+from roastcoffea import file_sizes, track_metrics
 from roastcoffea._core import ColumnReader, _fail_allocations, faults
 
 KEY = "__roastcoffea_metrics__"
@@ -30,23 +30,25 @@ def no_faults():
     assert faults()["count"] == before, faults()
 
 
-class Column:
-    """A column as uproot keeps it: names and sizes are entries of a dict."""
+class Model:
+    """An object as uproot reads it from a file."""
 
+    def __init__(self, **members):
+        self.members = members
+
+    def member(self, name):
+        return self.members[name]
+
+
+class Column(Model):
     def __init__(self, name, bytes=0, uncompressed=0, inside=()):
-        self._members = {
-            "fZipBytes": bytes, "fTotBytes": uncompressed,
-            "fBranches": SimpleNamespace(_data=list(inside)),
-        }
-        self._bases = [SimpleNamespace(_members={"fName": name})]
+        super().__init__(fName=name, fZipBytes=bytes, fTotBytes=uncompressed, fBranches=list(inside))
+        self.name = name
 
 
-class Tree:
+class Tree(Model):
     def __init__(self, *columns, bytes=1000, uncompressed=3000):
-        self._members = {
-            "fZipBytes": bytes, "fTotBytes": uncompressed, "fEntries": 10,
-            "fBranches": SimpleNamespace(_data=list(columns)),
-        }
+        super().__init__(fZipBytes=bytes, fTotBytes=uncompressed, fEntries=10, fBranches=list(columns))
 
 
 class Mapping:
@@ -448,7 +450,7 @@ def test_a_thread_that_reads_again_while_another_one_still_does():
 
     class Waits(Mapping):
         def extract_column(self, handle, size):
-            name = handle._bases[0]._members["fName"]
+            name = handle.name
             if name == "slow":
                 other_is_in.set()
                 assert all_is_read.wait(10)
@@ -553,8 +555,14 @@ def test_memory_that_runs_short():
 def test_no_leak():
     mapping = Mapping(Tree(*(Column(f"c{i}", i, i) for i in range(20))))
 
+    def read_all():
+        reader = mapping.extract_column
+        assert type(reader) is ColumnReader
+        for i in range(20):
+            mapping.read(f"c{i}", 1)
+
     def use():
-        process(lambda: [mapping.read(f"c{i}", 1) for i in range(20)], events_on(mapping))
+        process(read_all, events_on(mapping, filename="one"))  # files are remembered
         mapping._access_log.clear()
 
     assert_nothing_is_kept(use, 200)
@@ -591,8 +599,8 @@ def test_sizes_of_branches_inside_branches():
 
 def test_sizes_that_are_not_there():
     odd = Column("odd")
-    odd._members["fZipBytes"] = None
-    odd._members["fTotBytes"] = -1
+    odd.members["fZipBytes"] = None
+    odd.members["fTotBytes"] = -1
     mapping = Mapping(Tree(odd, Column("even", 4, 8), bytes="many"))
     chunk = process(lambda: mapping.read("even"), events_on(mapping))
     assert (chunk["accessed_bytes"], chunk["accessed_uncompressed_bytes"]) == (4, 8)
@@ -603,7 +611,7 @@ def test_sizes_that_are_not_there():
 
 
 @pytest.mark.parametrize(
-    "tree", [None, 3, SimpleNamespace(), SimpleNamespace(_members={}), SimpleNamespace(file=None),
+    "tree", [None, 3, SimpleNamespace(), Model(), SimpleNamespace(file=None),
              SimpleNamespace(_header=1, _footer=2, _page_list_envelopes=[SimpleNamespace()])],
 )
 def test_what_is_no_tree(tree, no_faults):
@@ -614,14 +622,8 @@ def test_what_is_no_tree(tree, no_faults):
     assert chunk["accessed_branches"] == ["pt"]
 
 
-def test_branches_of_several_kinds():
-    """That of an object keeps name, sizes and what is inside of it one class further up than a plain one."""
-
-    def kind_of(i, column):
-        return SimpleNamespace(_members={"fID": i}, _bases=[column]) if i % 3 == 0 else column
-
-    columns = [kind_of(i, Column(f"b{i}", i, 10 * i, [Column("in", 1000 + i)] if i % 2 else []))
-               for i in range(100)]
+def test_many_branches_and_some_inside():
+    columns = [Column(f"b{i}", i, 10 * i, [Column("in", 1000 + i)] if i % 2 else []) for i in range(100)]
     mapping = Mapping(Tree(*columns))
     chunk = process(lambda: [mapping.read(f"b{i}") for i in (3, 64, 99)], events_on(mapping))
     sizes = {f"b{i}": i for i in range(100)} | {f"b{i}/in": 1000 + i for i in range(1, 100, 2)}
@@ -632,7 +634,7 @@ def test_branches_of_several_kinds():
 
 def test_a_tree_that_contains_itself():
     loop = Column("loop")
-    loop._members["fBranches"]._data.append(loop)
+    loop.members["fBranches"].append(loop)
     mapping = Mapping(Tree(loop))
     assert "file_metadata" not in process(lambda: None, events_on(mapping))
 
@@ -642,7 +644,7 @@ def test_a_file_is_looked_up_once_and_told_once():
     first = process(lambda: None, events_on(Mapping(tree), filename="once"))
     assert first["file_metadata"]["branch_bytes"] == {"pt": 5}
     mapping = Mapping(tree)
-    tree._members["fBranches"] = None  # nobody looks any more
+    tree.members["fBranches"] = None  # nobody looks any more
     second = process(lambda: mapping.read("pt"), events_on(mapping, filename="once"))
     assert second["accessed_bytes"] == 5
     assert "file_metadata" not in second
@@ -663,31 +665,34 @@ def test_a_file_that_was_replaced():
     assert chunk["file_metadata"]["total_tree_bytes"] == 7
 
 
-def test_the_oldest_files_are_forgotten():
+def test_the_oldest_files_are_forgotten(monkeypatch):
     def chunk(i):
         return process(lambda: None, events_on(Mapping(tree), filename=f"many-{i}"))
 
+    monkeypatch.setattr(file_sizes, "_MOST_FILES", 10)
     tree = Tree(Column("a", 1, 2), Column("b", 3, 4))
-    for i in range(4097):
+    for i in range(11):
         chunk(i)
     assert "file_metadata" not in chunk(1)
-    assert "file_metadata" not in chunk(4096)
+    assert "file_metadata" not in chunk(10)
     assert "file_metadata" in chunk(0)  # had to be looked up again
     assert "file_metadata" in chunk(1)  # and took the place of the next oldest
 
 
-def test_wide_files_are_forgotten_sooner():
-    """32 MiB is the limit: some 1000 files of 2000 branches."""
+def test_wide_files_are_forgotten_sooner(monkeypatch):
+    monkeypatch.setattr(file_sizes, "_MOST_SIZES", 2000)
+    monkeypatch.setattr(file_sizes, "_files", {})
+
     def told(i):
         return "file_metadata" in process(
             lambda: None, events_on(Mapping(wide), filename=f"wide-{i}")
         )
 
-    wide = Tree(*(Column(f"branch {i}", i, i) for i in range(2000)))
-    assert all(told(i) for i in range(1500))
-    assert not told(1499)
-    assert not told(600)
-    assert told(400)
+    wide = Tree(*(Column(f"branch {i}", i, i) for i in range(200)))
+    assert all(told(i) for i in range(15))
+    assert not told(14)
+    assert not told(6)
+    assert told(4)
 
 
 @forks

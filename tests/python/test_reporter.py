@@ -4,7 +4,6 @@ engine draws."""
 from __future__ import annotations
 
 import io
-import json
 
 import pytest
 from rich.console import Console
@@ -200,20 +199,6 @@ def test_in_a_notebook(metrics):
     assert "Throughput Metrics" in html.export_html()
 
 
-def test_json():
-    told = json.loads(Summary(RUNS["full"]).json())
-    rate = told["metrics"]["data_rate_gbps"]
-    assert rate["unit"] == "Gbit/s"
-    assert rate["value"] == pytest.approx(50_000_000 * 8 / 10.5 / 1e9)
-    (throughput,) = [table for table in told["tables"] if table["id"] == "throughput"]
-    assert throughput["title"] == "Throughput Metrics"
-    assert throughput["rows"][0]["values"]["data_rate_gbps"] == rate
-    assert throughput["rows"][0]["cells"][0] == "Data Rate"
-    assert "peak_workers" in told["metrics"]
-    ids = [table["id"] for table in Summary(RUNS["full"]).tables if table["has_content"]]
-    assert [table["id"] for table in told["tables"]] == ids
-
-
 def test_wrong_arguments():
     summary = Summary(RUNS["empty"])
     with pytest.raises(ValueError, match="nothing"):
@@ -235,7 +220,7 @@ def test_no_leak():
     def use():
         for source in (mapping, run):
             summary = Summary(source)
-            summary.draw(60), summary.draw(60, True, "chunks"), summary.json()
+            summary.draw(60), summary.draw(60, True, "chunks")
             summary.tables, summary.notes
         for wrong in ({"wall_time": "x"}, {"sections": 3}, {"per_dataset": {"a": {"num_chunks": "x"}}}, 3):
             with pytest.raises(TypeError):

@@ -148,7 +148,7 @@ def test_a_run_without_anything():
     assert (run.report, run.t_start, run.t_end, run.processor_name, run.meta, run.spans, run.series) == (
         {}, None, None, None, {}, {}, None)
     assert run.chunk_log == []
-    assert run.metrics() == _core.all_metrics(None, None, None, None)
+    assert all(not value for value in run.metrics().values())
 
 
 def test_many_chunks():
@@ -303,14 +303,12 @@ def test_custom_metrics_stand_instead_of_the_report():
     assert run.report == {"entries": 10, "bytesread": 5, "processtime": 2.0}
 
 
-def test_metrics_are_those_of_all_metrics():
-    run, report = full_run(), full_run().report
-    expected = _core.all_metrics(
-        report, sample_series(), 100.0, 110.5, span_metrics=full_run().spans, processor_name="Processor",
-        chunk_metrics=mixed_log(), section_metrics=[{"section_name": "by hand", "duration": 2.0}])
-    assert run.metrics() == expected
-    assert expected["wall_time"] == 10.5
-    assert expected["sections"]["by hand"]["total_duration"] == 2.0
+def test_metrics_of_a_run():
+    metrics = full_run().metrics()
+    assert metrics["wall_time"] == 10.5
+    assert metrics["sections"]["by hand"]["total_duration"] == 2.0
+    assert metrics["per_dataset"] == _core.chunk_metrics(mixed_log())["per_dataset"]
+    assert metrics["file_read_metrics"] == _core.file_metrics(mixed_log(), full_run().report)["file_read_metrics"]
 
 
 def test_the_series_is_the_one_that_was_given_as_it_was_then():
@@ -328,7 +326,7 @@ def test_tracking_data_instead_of_a_series():
     assert run.series.as_tracking_data() == data
     assert expected_rows(run)["samples"] == expected_rows(Run(series=series))["samples"]
     assert cells(run.samples, "memory") == cells(Run(series=series).samples, "memory")
-    assert run.metrics() == _core.all_metrics(None, data, 0, 1)
+    assert run.metrics() == Run(series=series, t_start=0, t_end=1).metrics()
 
 
 @pytest.mark.parametrize(("arguments", "error", "message"), [
@@ -436,7 +434,8 @@ def test_every_failing_allocation():
         lambda: Run(series=series).samples.column("memory"),
         lambda: run.chunks.__arrow_c_stream__(),
         lambda: run.chunks.__arrow_c_schema__(),
-        lambda: run.metrics(),
+        lambda: Run(chunks=log, series=series).metrics(),
+        lambda: Run(chunks=log, series=series, t_start=0, t_end=1).diagnose(),
         lambda: Run(notes=["a", "b"]),
         lambda: _core.describe_host(),
     ]

@@ -15,7 +15,7 @@ import pytest
 
 from leaks import assert_nothing_is_kept
 from roastcoffea import _core
-from roastcoffea._core import WorkerSeries
+from roastcoffea._core import Run, WorkerSeries, sample_workers
 from roastcoffea.aggregation.tracking import TrackingData
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 250000, tzinfo=UTC)
@@ -98,9 +98,10 @@ def one_row(series):
 # ---- ticks from Dask's own objects ----
 
 def test_tick_reads_every_column(scheduler_module):
-    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    scheduler = make_scheduler(scheduler_module)  # a worker holds its scheduler weakly
+    worker = make_worker(scheduler_module, scheduler)
     series = WorkerSeries()
-    series.tick([worker], T0)
+    sample_workers(series, [worker], T0)
     assert one_row(series) == {
         "memory": 1_234_567_890,
         "memory_limit": 8_000_000_000,
@@ -117,7 +118,6 @@ def test_tick_reads_every_column(scheduler_module):
         "disk_read_bps": 3000,
         "disk_write_bps": 4000,
     }
-    assert series.hosts == {worker.address: "10.0.0.0"}
 
 
 def memory_and_spill(series, worker):
@@ -139,7 +139,7 @@ def test_each_heartbeat_is_seen(scheduler_module):
         if number % 2:
             heartbeat(1000 + number, 10 * number)
         worker.nbytes = number
-        series.tick([worker], at(number))
+        sample_workers(series, [worker], at(number))
     memory, spilled = memory_and_spill(series, worker)
     assert memory == [1_234_567_890, 1001, 1001, 1003, 1003, 1005]
     assert spilled == [7_000, 10, 10, 30, 30, 50]
@@ -150,33 +150,33 @@ def test_each_heartbeat_is_seen(scheduler_module):
 def test_metrics_are_read_again_where_either_sign_of_a_heartbeat_is_there(scheduler_module):
     worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
     series = WorkerSeries()
-    series.tick([worker], at(0))
+    sample_workers(series, [worker], at(0))
     worker.metrics["memory"] = 5  # the same dict, heard of later
     worker.last_seen += 0.001
-    series.tick([worker], at(1))
+    sample_workers(series, [worker], at(1))
     worker.metrics = {**worker.metrics, "memory": 6}  # another dict at the same time
-    series.tick([worker], at(2))
+    sample_workers(series, [worker], at(2))
     assert memory_and_spill(series, worker)[0] == [1_234_567_890, 5, 6]
 
 
-def test_workers_that_change_places(scheduler_module):
+def test_workers_in_the_place_of_others(scheduler_module):
     """Whoever stands in another's place, even with its metrics, is read for itself."""
     scheduler = make_scheduler(scheduler_module)
     one, two = (make_worker(scheduler_module, scheduler, number, memory=1000 + number) for number in range(2))
     series = WorkerSeries()
-    series.tick([one, two], at(0))
-    series.tick([two, one], at(1))
+    sample_workers(series, [one, two], at(0))
+    sample_workers(series, [two, one], at(1))
     two.metrics = one.metrics
-    series.tick([one], at(2))
-    series.tick([two], at(3))
-    series.tick([one, two], at(4))
+    sample_workers(series, [one], at(2))
+    sample_workers(series, [two], at(3))
+    sample_workers(series, [one, two], at(4))
     assert memory_and_spill(series, one)[0] == [1000] * 4
     assert memory_and_spill(series, two)[0] == [1001, 1001, 1000, 1000]
 
 
 def test_numbers_have_the_type_of_their_column(scheduler_module):
-    series = WorkerSeries()
-    series.tick([make_worker(scheduler_module, make_scheduler(scheduler_module))], T0)
+    series, scheduler = WorkerSeries(), make_scheduler(scheduler_module)
+    sample_workers(series, [make_worker(scheduler_module, scheduler)], T0)
     data = series.as_tracking_data()
     for key in COLUMNS.values():
         ((moment, value),) = next(iter(data[key].values()))
@@ -194,7 +194,7 @@ def test_occupancy_is_the_schedulers(scheduler_module, counts, network):
         worker.task_prefix_count.update(counts)
         worker._network_occ = network
     series = WorkerSeries()
-    series.tick(workers, T0)
+    sample_workers(series, workers, T0)
     data = series.as_tracking_data()["worker_occupancy"]
     for worker in workers:
         assert data[worker.address] == [(T0, pytest.approx(worker.occupancy, abs=5e-4))]
@@ -204,7 +204,7 @@ def test_occupancy_from_the_cache(scheduler_module):
     worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
     worker._occupancy_cache = 3.75
     series = WorkerSeries()
-    series.tick([worker], T0)
+    sample_workers(series, [worker], T0)
     assert one_row(series)["occupancy"] == 3.75
 
 
@@ -216,7 +216,7 @@ def test_a_scheduler_with_another_formula_is_believed(scheduler_module):
         worker.task_prefix_count["process"] = 2
     series = WorkerSeries()
     for tick in range(2):
-        series.tick(workers, at(tick))
+        sample_workers(series, workers, at(tick))
     data = series.as_tracking_data()["worker_occupancy"]
     assert {value for points in data.values() for _, value in points} == {41.5}
 
@@ -225,17 +225,18 @@ def test_scheduler_without_the_parts_uses_the_property():
     worker = SimpleNamespace(address="w", occupancy=2.5, task_prefix_count={"a": 1}, _network_occ=0,
                              scheduler_ref=None)
     series = WorkerSeries()
-    series.tick([worker], T0)
+    sample_workers(series, [worker], T0)
     assert one_row(series) == {"occupancy": 2.5}
 
 
 def test_what_is_missing_is_absent(scheduler_module):
-    worker = make_worker(scheduler_module, make_scheduler(scheduler_module))
+    scheduler = make_scheduler(scheduler_module)
+    worker = make_worker(scheduler_module, scheduler)
     worker.metrics = {}
     del worker.executing
     before = _core.faults()["count"]
     series = WorkerSeries()
-    series.tick([worker, SimpleNamespace(address="bare")], T0)
+    sample_workers(series, [worker, SimpleNamespace(address="bare")], T0)
     data = series.as_tracking_data()
     assert _core.faults()["count"] == before
     assert series.sample_count == 2
@@ -248,7 +249,7 @@ def test_what_is_missing_is_absent(scheduler_module):
 def test_memory_falls_back_to_the_polished_one():
     worker = SimpleNamespace(address="w", metrics={"cpu": 1}, memory=SimpleNamespace(process=77))
     series = WorkerSeries()
-    series.tick([worker], T0)
+    sample_workers(series, [worker], T0)
     assert one_row(series) == {"memory": 77, "cpu": 1.0}
 
 
@@ -277,7 +278,7 @@ class Hostile:
 def test_no_exception_escapes_a_tick():
     before = _core.faults()["count"]
     series = WorkerSeries()
-    series.tick([Hostile(), object(), SimpleNamespace(address=5), SimpleNamespace(address="")], T0)
+    sample_workers(series, [Hostile(), object(), SimpleNamespace(address=5), SimpleNamespace(address="")], T0)
     assert one_row(series) == {"memory": 5, "cores": 2}
     assert series.as_tracking_data()["worker_counts"] == {T0: 4}
     assert _core.faults()["count"] > before
@@ -286,39 +287,37 @@ def test_no_exception_escapes_a_tick():
 def test_a_worker_counts_once_a_tick():
     worker = SimpleNamespace(address="w", nthreads=1)
     series = WorkerSeries()
-    series.tick([worker, worker], T0)
+    sample_workers(series, [worker, worker], T0)
     assert series.sample_count == 1
 
 
 def test_workers_may_be_a_dict_a_view_or_a_generator():
     workers = {name: SimpleNamespace(address=name, nthreads=1) for name in "ab"}
     series = WorkerSeries()
-    series.tick(workers, at(0))
-    series.tick(workers.values(), at(1))
-    series.tick((worker for worker in workers.values()), at(2))
-    series.tick([], at(3))
+    sample_workers(series, workers, at(0))
+    sample_workers(series, workers.values(), at(1))
+    sample_workers(series, (worker for worker in workers.values()), at(2))
+    sample_workers(series, [], at(3))
     assert series.sample_count == 6
     assert list(series.as_tracking_data()["worker_counts"].values()) == [2, 2, 2, 0]
 
 
 def test_tick_inside_a_tick():
     series = WorkerSeries()
-    seen = []
 
     class Nested:
         address = "nested"
 
         @property
         def nbytes(self):
-            with pytest.raises(RuntimeError, match="already"):
-                series.tick([], at(9))
-            seen.append(len(series.as_tracking_data()["worker_counts"]))
+            sample_workers(series, [SimpleNamespace(address="inner", nbytes=2)], T0)
             return 1
 
-    series.tick([Nested()], T0)
-    series.tick([Nested()], at(1))
-    assert seen == [1, 2]
-    assert len(series) == 2
+    sample_workers(series, [Nested()], T0)
+    sample_workers(series, [Nested()], at(1))
+    assert len(series) == 4
+    assert series.as_tracking_data()["worker_nbytes"] == {
+        "inner": [(T0, 2), (T0, 2)], "nested": [(T0, 1), (at(1), 1)]}
 
 
 # ---- classes with slots, which are read at their place in the object ----
@@ -373,14 +372,14 @@ def test_slots_of_all_kinds_of_classes():
     for first in range(len(workers())):  # the class of the first one is looked at
         everyone = workers()
         series = WorkerSeries()
-        series.tick(everyone[first:] + everyone[:first], T0)
+        sample_workers(series, everyone[first:] + everyone[:first], T0)
         assert cores_by_worker(series) == {name: [value] for name, value in expected.items()}
 
 
 def test_a_slot_with_a_number_that_is_no_float():
     before = _core.faults()["count"]
     series = WorkerSeries()
-    series.tick([Slotted("a", nthreads=10**400, nbytes="many", last_seen=5)], T0)
+    sample_workers(series, [Slotted("a", nthreads=10**400, nbytes="many", last_seen=5)], T0)
     assert one_row(series) == {"last_seen": 5.0}
     assert _core.faults()["count"] == before + 2
 
@@ -391,16 +390,16 @@ def test_workers_that_change_places():
     ticks = ["abcdefgh", "abcdefgh", "hgfedcba", "bcd", "bcdx", "abxcdefgh", ""]
     rows["x"] = Slotted("".join(["x"]), nthreads=9)
     for second, names in enumerate(ticks):
-        series.tick([rows[name] for name in names], at(second))
+        sample_workers(series, [rows[name] for name in names], at(second))
     counts = {name: sum(name in names for names in ticks) for name in rows}
     assert cores_by_worker(series) == {name: [rows[name].nthreads] * n for name, n in counts.items()}
     # An equal address in another object is the same worker; another address in the same object is another.
     again = Slotted("-".join(["a", "b"]), nthreads=1)
-    series.tick([again], at(50))
+    sample_workers(series, [again], at(50))
     again.address = "-".join(["a", "b"])
-    series.tick([again], at(51))
+    sample_workers(series, [again], at(51))
     again.address = "elsewhere"
-    series.tick([again], at(52))
+    sample_workers(series, [again], at(52))
     assert cores_by_worker(series)["a-b"] == [1, 1]
     assert cores_by_worker(series)["elsewhere"] == [1]
 
@@ -425,7 +424,7 @@ def test_metrics_that_vanish_while_they_are_looked_at(key):
     for number in range(3):
         workers.append(Slotted(f"w{number}", metrics={Key(): 1, key: {"read_bps": 5.5}}, processing={1: 2}))
     series = WorkerSeries()
-    series.tick(workers, T0)
+    sample_workers(series, workers, T0)
     assert compared
     assert series.sample_count == 3
 
@@ -438,7 +437,7 @@ def test_metrics_of_many_forms():
              {"host_net_io": [1], "host_disk_io": None, "spilled_bytes": {}},
              {"spilled_bytes": {"disk": 2**80}}]
     series = WorkerSeries()
-    series.tick({str(i): Slotted(f"w{i}", metrics=form) for i, form in enumerate(forms)}, T0)
+    sample_workers(series, {str(i): Slotted(f"w{i}", metrics=form) for i, form in enumerate(forms)}, T0)
     assert series.sample_count == len(forms)
     data = series.as_tracking_data()
     assert data["worker_cpu"] == {"w3": [(T0, 5.5)]}
@@ -449,36 +448,26 @@ def test_more_workers_than_are_fetched_together():
     series = WorkerSeries()
     workers = {number: Slotted(f"w{number}", nthreads=number) for number in range(1, 101)}
     for second in range(3):
-        series.tick(workers, at(second))
+        sample_workers(series, workers, at(second))
     assert cores_by_worker(series) == {f"w{number}": [number] * 3 for number in workers}
-
-
-@pytest.mark.parametrize("host,address", [
-    ("10.0.0.1", "tcp://10.0.0.1:4321"), ("10.0.0.1", "inproc://10.0.0.1/12/3"), ("::1", "tls://[::1]:80"),
-    (None, "alice"), (None, "tcp://"),
-])
-def test_host_in_the_address(host, address):
-    series = WorkerSeries()
-    series.tick([SimpleNamespace(address=address)], T0)
-    assert series.hosts == {address: host}
 
 
 def test_time_of_a_tick():
     before = datetime.now(UTC) - timedelta(microseconds=1)
     series = WorkerSeries()
-    series.tick([])
+    sample_workers(series, [])
     (moment,) = series.as_tracking_data()["worker_counts"]
     assert before <= moment <= datetime.now(UTC)
     with pytest.raises(ValueError, match="before that of the last one"):
-        series.tick([], 0)
+        sample_workers(series, [], 0)
     assert len(series) == 1
 
 
 def test_a_clock_that_was_put_back_does_not_stop_the_ticks():
     series = WorkerSeries()
     future = datetime.now(UTC) + timedelta(days=1)
-    series.tick([], future)
-    series.tick([])
+    sample_workers(series, [], future)
+    sample_workers(series, [])
     assert len(series) == 2
     assert set(series.as_tracking_data()["worker_counts"]) == {future}
 
@@ -499,9 +488,9 @@ def test_tick_values():
 @pytest.mark.parametrize("workers,error,message", [
     ({"a": {"memroy": 1}}, ValueError, "'memroy' of 'a'"),
     ({"a": {"memory": "x"}}, TypeError, "memory of 'a'"),
-    ({"a": {"host": 3}}, TypeError, "host of 'a'"),
+    ({"a": {"host": 3}}, TypeError, "host"),
     ({"a": [1]}, TypeError, "values of 'a'"),
-    ({3: {}}, TypeError, "address"),
+    ({3: {}}, TypeError, "worker"),
     ({"": {}}, ValueError, "name"),
     ([], TypeError, "dict"),
 ])
@@ -514,10 +503,10 @@ def test_tick_values_that_are_refused(workers, error, message):
 
 def test_events():
     series = WorkerSeries()
-    series.join("a", at(0), threads=4)
+    series.join("a", at(0), cores=4)
     series.leave("a", at(2.5))
     series.join("b", at(1))
-    assert series.events == [
+    assert series.changes == [
         {"worker": "a", "kind": "joined", "when": at(0), "threads": 4},
         {"worker": "a", "kind": "left", "when": at(2.5), "threads": None},
         {"worker": "b", "kind": "joined", "when": at(1), "threads": None},
@@ -525,9 +514,9 @@ def test_events():
     assert series.workers == ["a", "b"]
     assert len(series) == 0
     series.join("c", host="here")
-    assert abs(series.events[-1]["when"] - datetime.now(UTC)) < timedelta(minutes=1)
+    assert abs(series.changes[-1]["when"] - datetime.now(UTC)) < timedelta(minutes=1)
     assert series.hosts == {"a": None, "b": None, "c": "here"}
-    for call in (lambda: series.join(3), lambda: series.join("d", threads=-1),
+    for call in (lambda: series.join(3), lambda: series.join("d", cores=-1),
                  lambda: series.join("d", host=1), lambda: series.join("d", host="\ud800"),
                  lambda: series.leave("d", "soon"), lambda: series.leave("d", [])):
         with pytest.raises((TypeError, ValueError)):
@@ -542,7 +531,7 @@ def test_events():
 ])
 def test_a_moment_may_be_given_in_many_ways(given):
     series = WorkerSeries()
-    series.tick([], given)
+    sample_workers(series, [], given)
     assert list(series.as_tracking_data()["worker_counts"]) == [T0]
 
 
@@ -553,7 +542,7 @@ def test_a_moment_may_be_given_in_many_ways(given):
 def test_the_calendar_is_that_of_datetime(text):
     wanted = datetime.fromisoformat(text).replace(tzinfo=UTC)
     series = WorkerSeries()
-    series.tick([], text)
+    sample_workers(series, [], text)
     (moment,) = series.as_tracking_data()["worker_counts"]
     assert moment == wanted and moment.tzinfo is UTC
 
@@ -565,8 +554,82 @@ def test_the_calendar_is_that_of_datetime(text):
 def test_moments_that_are_refused(given, error):
     series = WorkerSeries()
     with pytest.raises(error, match="when"):
-        series.tick([], given)
+        sample_workers(series, [], given)
     assert len(series) == 0
+
+
+# ---- one worker at a time ----
+
+def test_samples_of_one_worker_at_a_time():
+    series = WorkerSeries()
+    series.join("a", at(0), cores=4, memory_limit=8e9)
+    series.sample("a", at(1), memory=1e9, cpu=50.0)
+    series.sample("b", at(1), memory=2e9, host="node")  # never told to join: it is there from now on
+    series.sample("a", at(2), memory=3e9, memory_limit=9e9, cpu=None)
+    series.leave("b", at(2))
+    series.sample("a", at(3))
+    data = series.as_tracking_data()
+    assert data["worker_counts"] == {at(1): 2, at(2): 2, at(3): 1}
+    assert data["worker_memory"] == {"a": [(at(1), 1e9), (at(2), 3e9)], "b": [(at(1), 2e9)]}
+    assert data["worker_cores"] == {"a": [(at(1), 4), (at(2), 4), (at(3), 4)]}
+    assert data["worker_memory_limit"] == {"a": [(at(1), 8e9), (at(2), 9e9), (at(3), 8e9)]}
+    assert data["worker_cpu"] == {"a": [(at(1), 50.0)]}
+    assert data["worker_nbytes"] == {}
+    assert series.hosts == {"a": None, "b": "node"}
+    assert WorkerSeries.from_bytes(series.to_bytes()).as_tracking_data() == data
+
+
+@pytest.mark.parametrize("call,error,message", [
+    (lambda s: s.sample("a", at(1), memory=1), ValueError, "before"),
+    (lambda s: s.sample("a", at(2), memory=1), RuntimeError, "already"),
+    (lambda s: s.sample("a", at(3), colour=1), ValueError, "colour"),
+    (lambda s: s.sample("a", at(3), memory="much"), TypeError, "memory"),
+    (lambda s: s.sample("a", at(3), memory=-1), ValueError, "memory of 'a'"),
+    (lambda s: s.sample("a", at(3), cores=-1), ValueError, "cores of 'a'"),
+    (lambda s: s.sample("a", None, memory=1), TypeError, "when"),
+    (lambda s: s.sample(3, at(3)), TypeError, "str"),
+    (lambda s: s.sample("a"), TypeError, "argument"),
+    (lambda s: s.join("a", at(3), cores=1.5), TypeError, "cores"),
+    (lambda s: s.join("a", at(3), cores=2**40), ValueError, "cores"),
+    (lambda s: s.join("a", at(3), cores=2**80), ValueError, "cores"),
+    (lambda s: s.join("a", at(3), memory_limit=-1), ValueError, "memory_limit of 'a'"),
+    (lambda s: s.join("a", at(3), memory_limit="much"), TypeError, "memory_limit"),
+])
+def test_samples_that_are_refused(call, error, message):
+    series = WorkerSeries()
+    series.sample("a", at(2), memory=1)
+    before = series.as_tracking_data()
+    with pytest.raises(error, match=message):
+        call(series)
+    assert series.as_tracking_data() == before and series.changes == []
+
+
+def test_a_sample_that_is_refused_does_not_bring_a_worker_back():
+    series = WorkerSeries()
+    series.sample("a", at(2), memory=1)
+    series.leave("a", at(3))
+    with pytest.raises(ValueError, match="before"):
+        series.sample("a", at(1), memory=1)
+    series.sample("b", at(4), memory=1)
+    assert series.as_tracking_data()["worker_counts"] == {at(2): 1, at(4): 1}
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, 1e300, None])
+def test_what_is_no_amount_is_absent(odd):
+    series = WorkerSeries()
+    series.sample("a", at(1), memory=odd, cpu=1.0)
+    data = series.as_tracking_data()
+    assert data["worker_memory"] == {} and data["worker_cpu"] == {"a": [(at(1), 1.0)]}
+
+
+def test_joins_and_leaves_alone_tell_the_core_seconds():
+    series = WorkerSeries()
+    series.join("a", 100.0, cores=2)
+    series.join("b", 104.0, cores=4)
+    series.leave("b", 106.0)
+    chunk = {"t_start": 102.0, "duration": 1.5, "cpu_user_s": 1.0, "cpu_system_s": 0.0, "worker": "a"}
+    budget = Run(t_start=100.0, t_end=110.0, chunks=[chunk], series=series).budget()
+    assert budget["available_core_seconds"] == pytest.approx(2 * 10 + 4 * 2)
 
 
 # ---- the dict and the packed form ----
@@ -656,7 +719,7 @@ def test_packed_form_pickle_and_copies():
     for again in (WorkerSeries.from_bytes(packed), WorkerSeries.from_bytes(memoryview(packed)),
                   pickle.loads(pickle.dumps(series)), copy.copy(series), copy.deepcopy(series)):
         assert again.to_bytes() == packed
-        assert again.events == series.events
+        assert again.changes == series.changes
         # It goes on where it was.
         again.tick_values(at(9), {"w1": {"memory": 5}})
         assert again.workers == series.workers
@@ -680,8 +743,8 @@ def test_damaged_bytes():
 def test_it_is_final_and_takes_no_arguments():
     with pytest.raises(TypeError):
         type("Derived", (WorkerSeries,), {})
-    for call in (lambda: WorkerSeries(1), lambda: WorkerSeries(ticks=3), lambda: WorkerSeries().tick(),
-                 lambda: WorkerSeries().tick(3), lambda: WorkerSeries().tick([], whenever=1)):
+    for call in (lambda: WorkerSeries(1), lambda: WorkerSeries(ticks=3), lambda: sample_workers(WorkerSeries()),
+                 lambda: sample_workers(WorkerSeries(), 3), lambda: sample_workers(WorkerSeries(), [], whenever=1)):
         with pytest.raises(TypeError):
             call()
 
@@ -712,19 +775,22 @@ def test_memory_kept_a_sample():
 
 def exercise():
     series = sample_series(3)
-    series.tick([Hostile(), SimpleNamespace(address="x", nthreads=1)], at(10))
-    series.tick({name: Slotted(name, nthreads=1, metrics={"cpu": 1.5}) for name in ("x", "z")}, at(10.5))
-    series.join("y", at(1), 3)
+    sample_workers(series, [Hostile(), SimpleNamespace(address="x", nthreads=1)], at(10))
+    sample_workers(series, {name: Slotted(name, nthreads=1, metrics={"cpu": 1.5}) for name in ("x", "z")}, at(10.5))
+    series.join("y", at(1), 3, memory_limit=1e9)
+    series.sample("y", at(10.5), cpu=1)
     data = series.as_tracking_data()
     WorkerSeries.from_tracking_data(data)
     WorkerSeries.from_tracking_data(as_json(data))
     pickle.loads(pickle.dumps(series))
-    _ = (series.workers, series.hosts, series.events, repr(series), len(series), series.nbytes)
+    _ = (series.workers, series.hosts, series.changes, repr(series), len(series), series.nbytes)
     for refused in (
         lambda: WorkerSeries.from_tracking_data({"worker_memory": {"a": [(0, "x")]}}),
         lambda: WorkerSeries.from_tracking_data({"worker_counts": {0: -1}}),
         lambda: series.tick_values(at(11), {"a": {"nonsense": 1}}),
         lambda: series.join("y", "no time"),
+        lambda: series.sample("y", at(0)),
+        lambda: series.sample("y", at(12), nonsense=1),
         lambda: WorkerSeries.from_bytes(b"RCWS"),
     ):
         try:

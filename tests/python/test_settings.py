@@ -12,13 +12,11 @@ from samples import Events
 from roastcoffea import track_metrics
 from roastcoffea._core import configure, get_process_memory, sampler_stats
 
-ALL = ["rss", "peak_rss", "usage", "runqueue", "io_wait", "io"]
-
 
 @pytest.fixture(autouse=True)
 def put_back():
     yield
-    configure(readings=ALL, sampler_interval=0.02)
+    configure(sampler_interval=0.02)
 
 
 class Sleeper:
@@ -35,19 +33,7 @@ def chunk():
 
 
 def test_defaults():
-    assert configure() == {"readings": ALL, "sampler_interval": pytest.approx(0.02)}
-
-
-def test_readings_can_be_chosen():
-    assert configure(readings=["usage"])["readings"] == ["usage"]
-    made = chunk()
-    assert made["cpu_user_s"] is not None
-    assert made["mem_before_mb"] is None
-    assert made["mem_peak_mb"] is None
-    assert made["runqueue_wait_s"] is None
-    assert made["duration"] >= 0.1
-    configure(readings=[])
-    assert chunk()["cpu_user_s"] is None
+    assert configure() == {"sampler_interval": pytest.approx(0.02)}
 
 
 def test_the_sampler_samples_while_a_chunk_is_open():
@@ -71,13 +57,12 @@ def test_the_sampler_can_be_off():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"readings": ["cpu"]}, {"readings": [3]}, {"readings": 5}, {"sampler_interval": -1},
-              {"sampler_interval": "x"}, {"sampler_interval": float("nan")}, {"interval": 1}]
+    "wrong", [{"sampler_interval": -1}, {"sampler_interval": "x"}, {"sampler_interval": float("nan")}, {"interval": 1}]
 )
 def test_wrong_settings(wrong):
     with pytest.raises((ValueError, TypeError)):
         configure(**wrong)
-    assert configure()["readings"] == ALL
+    assert configure()["sampler_interval"] == pytest.approx(0.02)
 
 
 def test_the_memory_of_the_process():

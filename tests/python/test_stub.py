@@ -49,7 +49,7 @@ def methods_of(name):
     return {node.name for node in found.body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("name", ["ChunkLog", "ChunkRecord", "ProcessTree", "WorkerSeries", "BaseInstrumentationContext"])
+@pytest.mark.parametrize("name", ["ChunkLog", "ChunkRecord", "ProcessTree", "WorkerSeries"])
 def test_methods(name):
     own = {key for key, value in vars(getattr(_core, name)).items()
            if not key.startswith("_") and not hasattr(list, key)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from roastcoffea import _core, track_memory, track_metrics, track_time
-from roastcoffea._core import Attempts, ChunkLog, LiveMeasurement, ProcessTree, Run, TaskWatch, WorkerSeries
+from roastcoffea._core import Attempts, ChunkLog, LiveMeasurement, ProcessTree, Run, WorkerSeries
 
 ROUNDS = 40
 
@@ -83,16 +83,8 @@ def sample_series() -> WorkerSeries:
     return series
 
 
-def sample_watch() -> TaskWatch:
-    watch = TaskWatch({})
-    watch.expect([f"key-{i}" for i in range(ROUNDS)])
-    return watch
-
-
-def use_task(watch: TaskWatch, i: int) -> None:
-    watch.transition(f"key-{i}", "waiting", "processing")
-    watch.transition(f"key-{i}", "processing", "memory", worker="tcp://0", nbytes=10, thread=1,
-                     startstops=({"action": "compute", "start": 1.0, "stop": 2.0},))
+def use_task(attempts: Attempts, i: int) -> None:
+    attempts.add(f"key-{i}", worker="tcp://0", start=1.0, stop=2.0, nbytes=10, thread=1)
 
 
 def sample_log() -> ChunkLog:
@@ -154,15 +146,15 @@ def processes_seen_by_two() -> None:
     at_once(*[again(look)] * 3, again(lambda i: len(tree.processes)))
 
 
-def tasks_watched_while_they_are_read() -> None:
-    watch = sample_watch()
-    at_once(again(lambda i: use_task(watch, i)), again(lambda i: use_task(watch, i)),
-            again(lambda i: _core.format_value(0.1 * i, "s")), again(lambda i: _core.catalogue(), 5))
-    assert len(watch.finish()) > 0
+def tasks_added_while_they_are_read() -> None:
+    attempts = Attempts()
+    at_once(again(lambda i: use_task(attempts, i)), again(lambda i: use_task(attempts, i)),
+            again(lambda i: attempts.records(), 5), again(lambda i: attempts.to_bytes(), 5))
+    assert len(attempts) > 0
 
 
 PARTS = [chunks_under_the_sampler, a_run_that_is_saved_while_it_grows, one_measurement_read_by_many,
-         processes_seen_by_two, tasks_watched_while_they_are_read]
+         processes_seen_by_two, tasks_added_while_they_are_read]
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""From what was collected to metrics; every number comes from the engine."""
+"""Metrics from collected data; every number comes from the engine."""
 
 from roastcoffea.aggregation.core import MetricsAggregator
 

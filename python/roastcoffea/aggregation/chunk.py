@@ -21,6 +21,14 @@ def aggregate_chunk_metrics(
 def build_chunk_info(
     chunk_metrics: Iterable[Mapping[str, Any]] | None,
 ) -> dict[tuple[str, int, int], tuple[float, float, int | None]]:
-    """``{(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}`` of the chunks that have a place
-    and a time."""
-    return _core.chunk_info(chunk_metrics)
+    """``{(file, entry_start, entry_stop): (t_start, t_end, bytes_read)}`` of the chunks whose file, entries and times
+    are known. A failed try is included only if no other try has its place."""
+    info: dict[Any, Any] = {}
+    log = chunk_metrics if isinstance(chunk_metrics, _core.ChunkLog) else _core.ChunkLog(chunk_metrics or ())
+    for chunk in log:
+        place = chunk.get("file"), chunk.get("entry_start"), chunk.get("entry_stop")
+        times = chunk.get("t_start"), chunk.get("t_end")
+        if None in place or None in times or (chunk.get("error") is not None and place in info):
+            continue
+        info[place] = (*times, chunk.get("bytes_read"))
+    return info

@@ -7,18 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from roastcoffea import _core
-from roastcoffea.aggregation.backends import get_parser
+from roastcoffea.aggregation.backends import COMMON, get_parser, is_common
+from roastcoffea.aggregation.chunk import build_chunk_info
 from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.aggregation.tracking import TrackingData
-from roastcoffea.aggregation.backends.dask import DaskTrackingDataParser
 
 __all__ = ["Metrics", "MetricsAggregator"]
 
 
 class Metrics(dict[str, Any]):
-    """Metrics by name. One that was not measured is not in it: ``get(name, 0)`` gives the 0, and
-    ``metrics[name]`` gives None; a name that no metric has is a KeyError. ``run`` is what they were
-    computed from."""
+    """Metrics by name. A metric that was not measured is not in it: ``get(name, 0)`` gives the 0, and ``metrics[name]``
+    gives None; an unknown name is a KeyError. ``run`` is the run that they were computed from."""
 
     run: _core.Run | None = None
 
@@ -40,7 +39,7 @@ def _names() -> frozenset[str]:
 class MetricsAggregator:
     """Computes the metrics of a run that was collected on a backend."""
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str = COMMON) -> None:
         self.backend = backend
         self.parser = get_parser(backend)
 
@@ -74,7 +73,7 @@ class MetricsAggregator:
     @property
     def own_form(self) -> bool:
         """Whether the backend's tracking data are in a form that only its own parser knows."""
-        return type(self.parser) is not DaskTrackingDataParser
+        return not is_common(self.parser)
 
     def metrics_of(
         self,
@@ -84,8 +83,8 @@ class MetricsAggregator:
         chunks: list[Any],
         sections: list[Any],
     ) -> Metrics:
-        """The metrics of a run, and the records that it was made of as the user knows them."""
-        metrics = run.metrics(chunk_info=False, files_and_workers=False, budget=False)
+        """The metrics of a run, and its records as the user knows them."""
+        metrics = run.metrics(files_and_workers=False)
         if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)
@@ -93,8 +92,8 @@ class MetricsAggregator:
         if isinstance(tracking_data, _core.WorkerSeries):
             tracking_data = TrackingData(tracking_data)
         measured = Metrics((name, value) for name, value in metrics.items() if value is not None)
-        measured["chunk_info"] = MadeOnDemand(lambda: _core.chunk_info(run.chunk_log)) if chunks else {}
-        followed = tracking_data is not None  # whether it is empty would be a look into it
+        measured["chunk_info"] = MadeOnDemand(lambda: build_chunk_info(run.chunk_log)) if chunks else {}
+        followed = tracking_data is not None  # asking whether it is empty would fill it
         for name, there in (
             ("file_metadata", bool(chunks)), ("file_read_metrics", bool(chunks)), ("worker_health", followed),
         ):
@@ -112,7 +111,7 @@ class MetricsAggregator:
 
 
 def _table(run: _core.Run, name: str) -> dict[str, Any]:
-    table: dict[str, Any] = run.metrics(chunk_info=False, budget=False)[name]
+    table: dict[str, Any] = run.metrics()[name]
     return table
 
 

@@ -1,4 +1,4 @@
-"""What follows from other metrics."""
+"""Metrics computed from other metrics."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ __all__ = ["calculate_efficiency_metrics"]
 def calculate_efficiency_metrics(
     workflow_metrics: Mapping[str, Any] | None, worker_metrics: Mapping[str, Any] | None
 ) -> dict[str, float | None]:
-    """Efficiencies, speedup and rates a core. Fine metrics may be in either of the two."""
+    """Efficiencies, speedup and rates per core. Fine metrics may be in either argument."""
     return _core.efficiency_metrics(workflow_metrics, worker_metrics)

@@ -13,5 +13,5 @@ __all__ = ["parse_fine_metrics"]
 def parse_fine_metrics(
     cumulative_worker_metrics: Mapping[Any, Any] | None, processor_name: str | None = None
 ) -> dict[str, float | None]:
-    """Sums over a span; with a processor's name its tasks apart from all others."""
+    """Sums over a span; with a processor's name, its tasks are summed separately."""
     return _core.fine_metrics(cumulative_worker_metrics, processor_name)

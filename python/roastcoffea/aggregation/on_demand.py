@@ -1,4 +1,4 @@
-"""Dicts that are made when somebody looks at them.
+"""Dicts that are filled on first use.
 
 A big run has millions of samples and chunks, and most users never look at them one by one.
 """
@@ -20,7 +20,7 @@ _NOT_MADE = _NotMade()
 
 
 class MadeOnDemand(dict[Any, Any]):
-    """A dict like any other, filled at the first look."""
+    """A dict like any other, filled on first use."""
 
     def __init__(self, make: Callable[[], dict[Any, Any]], keys: Iterable[Any] = (_NOT_MADE,)) -> None:
         # Keys from the start, the right ones where they are known: C code that looks past our methods
@@ -30,7 +30,7 @@ class MadeOnDemand(dict[Any, Any]):
 
     @property
     def is_made(self) -> bool:
-        """Whether somebody has looked: then it may have been changed."""
+        """Whether it was filled: then it may have been changed."""
         return self._make is None
 
     def _fill(self) -> None:

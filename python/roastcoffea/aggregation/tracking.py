@@ -1,4 +1,4 @@
-"""Tracking data that is made when somebody looks at it."""
+"""Tracking data that is made on first use."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class TrackingData(MadeOnDemand):
 
     @property
     def series(self) -> WorkerSeries | None:
-        """The series, as long as nobody has looked: then the dict may have been changed."""
+        """The series, unless the dict was filled: then it may have been changed."""
         return None if self.is_made else self._series

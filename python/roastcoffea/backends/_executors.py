@@ -1,11 +1,11 @@
-"""What kind of executor or pool an object is, told without an import of Coffea, Dask or any pool."""
+"""The kind of an executor or pool, found without importing Coffea, Dask or any pool."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any, Literal
 
-__all__ = ["Kind", "class_names", "kind_of", "threads_of"]
+__all__ = ["Kind", "class_names", "kind_of", "sends_by_value", "threads_of"]
 
 Kind = Literal["serial", "threads", "processes", "unknown", "elsewhere"]
 
@@ -16,7 +16,7 @@ def class_names(thing: Any) -> list[str]:
 
 
 def kind_of(executor: Any) -> Kind:
-    """Where an executor runs its chunks; "unknown" is somewhere on this machine."""
+    """Where an executor runs its chunks; "unknown" means on this machine."""
     if executor is None:
         return "unknown"
     names = class_names(executor)
@@ -25,6 +25,11 @@ def kind_of(executor: Any) -> Kind:
     if "FuturesExecutor" in names:
         return _kind_of_pool(getattr(executor, "pool", None))
     return "elsewhere"
+
+
+def sends_by_value(executor: Any) -> bool:
+    """Whether workers elsewhere are sent the code of a function of no module; of other executors it is not known."""
+    return "DaskExecutor" in class_names(executor)
 
 
 def _kind_of_pool(pool: Any) -> Kind:

@@ -1,4 +1,4 @@
-"""What runs in other processes of a Dask cluster, sent there by value.
+"""Functions that run in other processes of a Dask cluster, sent there by value.
 
 It also runs where this package is not installed. A function imports what it needs, and of this
 module it uses nothing but other functions.
@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "command", "discard", "finish", "finish_worker", "has_us", "install", "look", "sample"]
+__all__ = ["by_value", "discard", "fetch_news", "finish", "finish_worker", "has_us", "install", "look", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ def by_value(function: _F) -> _F:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """What a function refers to, the functions and comprehensions inside it as well."""
+    """The names that a function uses, with those of its inner functions and comprehensions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -43,7 +43,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 # ---- on the scheduler ----
 
 def look(dask_scheduler: Any) -> dict[str, Any]:
-    """What the scheduler has: the reason why it lacks this package, if it does, and spans."""
+    """What the scheduler supports: why it lacks this package, if it does, and whether it has spans."""
     problem = None
     try:
         import roastcoffea.backends._scheduler  # noqa: F401
@@ -54,8 +54,8 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
 
 async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     """Puts our plugin onto the scheduler, where it has this package; one that is there already stays, as the first
-    answer may have been lost. What `look` says, every how many seconds the workers are sampled from now on, `zero`,
-    the moment that the steady clock counts from, and when this began and ended by that clock."""
+    answer may have been lost. What `look` says; why the workers cannot be sampled, if so; `zero`, the moment that the
+    steady clock counts from; and when this began and ended by that clock."""
     begun = _steady()
     found = await _put_on(order, dask_scheduler)
     ended = _steady()
@@ -63,15 +63,14 @@ async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
 
 
 def _steady() -> float:
-    """A clock that nobody sets: the one below that of the engine."""
+    """The monotonic clock that the engine uses."""
     import time
 
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def _now() -> float:
-    """The clock of this process, which goes on evenly from its first moment; without this package the
-    system's."""
+    """The clock of the engine in this process; without this package the system's."""
     try:
         from roastcoffea._core import now
     except Exception:
@@ -80,39 +79,43 @@ def _now() -> float:
 
 
 async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    found = {**look(dask_scheduler), "sampling": None}
-    if found["problem"] is not None:
+    found = {**look(dask_scheduler), "unsampled": None}
+    if found["problem"] is not None or order["name"] in dask_scheduler.plugins:
         return found
-    import contextlib
+    from roastcoffea.backends._scheduler import RunPlugin
 
-    from roastcoffea.backends._scheduler import SchedulerPost
-
-    post = dask_scheduler.plugins.get(order["name"])
-    if post is None:
+    try:
+        plugin = RunPlugin(order["name"], order["topic"], order["client"], order["message_limit"])
+        await plugin.start(dask_scheduler)
+        dask_scheduler.add_plugin(plugin, name=plugin.name)
+    except Exception as error:
+        return {**found, "problem": f"{type(error).__name__}: {error}"}
+    if order["interval"] is not None:
         try:
-            post = SchedulerPost(order["name"], order["topic"], order["client"], order["message_limit"])
-            await post.start(dask_scheduler)
-            dask_scheduler.add_plugin(post, name=post.name)
+            plugin.start_sampling(order["interval"])
         except Exception as error:
-            found["problem"] = f"{type(error).__name__}: {error}"
-            return found
-        if order["interval"] is not None:
-            with contextlib.suppress(Exception):  # who asks for it alone is told why it cannot be
-                post.start_sampling(order["interval"])
-    found["sampling"] = post.interval
+            found["unsampled"] = f"{type(error).__name__}: {error}"
     return found
 
 
-def command(name: str, method: str, *args: Any, dask_scheduler: Any = None) -> Any:
-    """Calls a method of our plugin."""
-    return getattr(dask_scheduler.plugins[name], method)(*args)
+def fetch_news(name: str, got: int, dask_scheduler: Any) -> Any:
+    """The news of our plugin for a client that has all batches up to number `got`."""
+    return dask_scheduler.plugins[name].hand_over(got)
 
 
-def discard(name: str, dask_scheduler: Any) -> None:
-    """Removes our plugin, if it is still there."""
+def discard(name: str, topic: str, client: str, dask_scheduler: Any) -> None:
+    """Removes our plugin, if it is still there, and the topic."""
+    import asyncio
+
     plugin = dask_scheduler.plugins.get(name)
     if plugin is not None:
         plugin.remove()
+        return
+    topics = getattr(getattr(dask_scheduler, "_broker", None), "_topics", {})
+    dask_scheduler.unsubscribe_topic(topic, client)
+    topics.pop(topic, None)
+    # A task that still runs may send something more.
+    asyncio.get_running_loop().call_later(60, topics.pop, topic, None)
 
 
 def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
@@ -144,16 +147,15 @@ def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
         }
         rows[address] = {column: value for column, value in row.items() if value is not None}
     changes, now = [], time.time()
-    for when, event in dask_scheduler.get_events("all"):
-        if when > since and event.get("action") in ("add-worker", "remove-worker"):
-            changes.append((now - when, event["action"] == "add-worker", event["worker"]))
+    for when, change in dask_scheduler.get_events("all"):
+        if when > since and change.get("action") in ("add-worker", "remove-worker"):
+            changes.append((now - when, change["action"] == "add-worker", change["worker"]))
     return {"when": _steady(), "since": now, "rows": rows, "changes": changes}
 
 
 async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    """The end of a run, as far as it is ordered: asks all workers for what they hold back, then
-    reads the span, the messages, the series and the attempts, and retires or removes our plugin. All of it can be
-    asked again until the plugin is removed."""
+    """The end of a run: asks all workers for what they hold back, where that is ordered, then reads the span, the
+    messages, the series and the attempts. All of it can be asked again until the plugin is removed."""
     plugin = dask_scheduler.plugins.get(order["name"])
     extension = dask_scheduler.extensions.get("spans")
     span = extension.spans.get(order["span"]) if extension is not None else None
@@ -161,7 +163,7 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     if order["ask"] is not None:
         answers = await _ask_all(order, span, dask_scheduler)
         told = [address for address, answer in answers.items() if answer["told"]]
-        if order["topic"] is not None and plugin is not None:
+        if plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])
         result.update(answers=answers, told=told)
     result["clocks"] = _clocks(result.get("answers", {}), plugin)
@@ -170,23 +172,15 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     if span is not None:
         result.update(await _read_span(span, result, dask_scheduler))
     if plugin is not None:
-        if order["series"]:
-            plugin.stop_sampling()
-        if order["series"] or order["take"]:
-            result["parcels"] = plugin.hand_over(order["got"])
-        if order["attempts"]:
-            result["attempts"] = plugin.stop_watching()
-        # Where a worker has not answered, the span may be asked for again, and then the plugin is needed.
-        if order["end"] and result.get("complete", True):
-            plugin.retire()
-            result["retired"] = True
-    if order["remove"]:
-        _remove(order, plugin, dask_scheduler)
+        plugin.retire()
+        result["batches"] = plugin.hand_over(order["got"])
+        result["attempts"] = plugin.stop_watching()
+        result["unread_steps"] = plugin.unread_steps
     return result
 
 
 async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str, dict[str, Any]]:
-    """What each worker answers; ``silent`` are those that have not answered in time."""
+    """The answer of each worker; ``silent`` are those that have not answered in time."""
     import asyncio
 
     span_ids = [one.id for one in span.traverse_spans()] if span is not None else None
@@ -194,7 +188,7 @@ async def _ask_all(order: dict[str, Any], span: Any, scheduler: Any) -> dict[str
         address: asyncio.ensure_future(_ask(order, span_ids, address, scheduler))
         for address in scheduler.workers
     }
-    slow = asked.keys() & order["slow"]
+    slow = asked.keys() & order["silent"]
     for group, patience in ((asked.keys() - slow, order["timeout"]), (slow, 0.5)):
         if group:
             await asyncio.wait([asked[address] for address in group], timeout=patience)
@@ -291,11 +285,11 @@ async def _read_span(span: Any, result: dict[str, Any], scheduler: Any) -> dict[
     for answer in answers:
         for key, value in (answer["totals"] or {}).items():
             totals[key] = totals.get(key, 0) + value
-    # What a worker that has left once told hides how much is missing of the others.
+    # Figures of a worker that has left would hide how much is missing from the others.
     forced = all(answer["forced"] for answer in answers)
     if not complete or (not forced and result["left"]):
         await asyncio.sleep(interval)
-    # A heartbeat that the worker sent by itself, just before ours, may still be on its way.
+    # A heartbeat that the worker sent by itself, just before ours, may not have arrived yet.
     loop = asyncio.get_running_loop()
     end = loop.time() + 2 * interval
     while _is_short(span, totals) and loop.time() < end:
@@ -312,19 +306,6 @@ def _is_short(span: Any, totals: dict[Any, float]) -> bool:
         for key, value in one._cumulative_worker_metrics.items():
             there[key] = there.get(key, 0) + value
     return any(there.get(key, 0) < value * (1 - 1e-9) for key, value in totals.items())
-
-
-def _remove(order: dict[str, Any], plugin: Any, scheduler: Any) -> None:
-    import asyncio
-
-    if plugin is not None:
-        plugin.remove()
-        return
-    topics = getattr(getattr(scheduler, "_broker", None), "_topics", {})
-    scheduler.unsubscribe_topic(order["topic"], order["client"])
-    topics.pop(order["topic"], None)
-    # A task that still runs may send something more.
-    asyncio.get_running_loop().call_later(60, topics.pop, order["topic"], None)
 
 
 # ---- on a worker ----
@@ -346,13 +327,13 @@ async def finish_worker(dask_worker: Any, **order: Any) -> dict[str, Any]:
     """Sends the records that are held back, with a mark behind them, and what was measured of a
     span; when this began and ended by the clock of the worker."""
     begun = _now()
-    answer = await _hand_over(dask_worker, **order)
+    answer = await _send_rest(dask_worker, **order)
     return {**answer, "begun": begun, "ended": _now()}
 
 
-async def _hand_over(
+async def _send_rest(
     dask_worker: Any,
-    topic: str | None,
+    topic: str,
     round_id: str,
     address: str,
     span_ids: list[str] | None,
@@ -364,22 +345,21 @@ async def _hand_over(
     from distributed.utils import set_thread_state
 
     answer: dict[str, Any] = {"totals": {}}
-    if topic is not None:
-        try:
-            # Where the engine was never loaded, no record was made. The channel is loaded with the
-            # first record that is sent: those held back may be older.
-            if "roastcoffea._core" in sys.modules:
-                from roastcoffea import channel
+    try:
+        # Where the engine was never loaded, no record was made. The channel is loaded with the
+        # first record that is sent: those held back may be older.
+        if "roastcoffea._core" in sys.modules:
+            from roastcoffea import channel
 
-                # As in a task: what is sent goes through this very worker.
-                with set_thread_state(execution_state={"worker": dask_worker}):
-                    channel.close(topic)
-        except Exception as error:
-            answer["problem"] = f"{type(error).__name__}: {error}"
-        # What threads have handed to the event loop goes first.
-        await asyncio.sleep(0)
-        dask_worker.log_event(topic, {"roastcoffea-round": round_id, "worker": address})
-        answer["told"] = True
+            # As in a task: records are sent through this worker.
+            with set_thread_state(execution_state={"worker": dask_worker}):
+                channel.close(topic)
+    except Exception as error:
+        answer["problem"] = f"{type(error).__name__}: {error}"
+    # Calls that threads have queued in the event loop run first.
+    await asyncio.sleep(0)
+    dask_worker.log_event(topic, {"roastcoffea-round": round_id, "worker": address})
+    answer["told"] = True
     if span_ids is None:
         return answer
     answer["totals"] = {

@@ -1,4 +1,4 @@
-"""What runs on Dask's scheduler while a run is collected."""
+"""The plugin on Dask's scheduler while a run is collected."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from typing import Any, TypeAlias
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from roastcoffea._core import TaskWatch, WorkerSeries, hold_clock, release_clock
+from roastcoffea._core import WorkerSeries, hold_clock, release_clock, sample_workers
 from roastcoffea.backends._spans import ANNOTATION
+from roastcoffea.backends._task_watch import TaskWatch
 
-__all__ = ["SchedulerPost"]
+__all__ = ["RunPlugin"]
 
-# A client that is gone, or that did not get the answer to its last question, may come back for its data within this
-# time.
+# A client that lost its connection, or the answer to its last request, may ask again within this time.
 GRACE_SECONDS = 60.0
 
-# By how many seconds a clock must be off for Dask's estimate to be looked at again.
+# Seconds that a clock must be off before Dask's estimate is checked again.
 DOUBTFUL_DELAY = 1.0
 
 _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
-# A number, the messages that had arrived, how many there was no room for, and a piece of the series.
-_Parcel: TypeAlias = tuple[int, list[bytes], int, bytes | None]
+# A number, the messages, how many were dropped, and packed samples.
+_Batch: TypeAlias = tuple[int, list[bytes], int, bytes | None]
 
 
-class SchedulerPost(SchedulerPlugin):
-    """Samples the workers, notes who comes and goes, follows the tasks, and keeps the messages of
-    one topic."""
+class RunPlugin(SchedulerPlugin):
+    """Samples the workers, records joins and leaves, follows the tasks, and keeps the messages of one topic."""
 
     def __init__(self, name: str, topic: str, client: str, message_limit: int) -> None:
         self.name = name
@@ -40,16 +39,15 @@ class SchedulerPost(SchedulerPlugin):
     async def start(self, scheduler: Any) -> None:
         self.scheduler = scheduler
         self.series: WorkerSeries | None = None
-        self.interval: float | None = None  # None: the workers are not sampled
-        self._rest: WorkerSeries | None = None  # of a series that has ended
         self.tasks: TaskWatch | None = None
         self._followed: bytes | None = None
+        self.unread_steps = 0  # of tasks: messages of the scheduler that could not be read
         self.left: list[str] = []
         self._messages: list[bytes] = []
         self._message_bytes = 0
         self._dropped = 0
-        self._parcels: list[_Parcel] = []
-        self._parcel_count = 0
+        self._batches: list[_Batch] = []
+        self._batch_count = 0
         self._retired = False
         self._rounds: dict[str, set[str]] = {}
         self._arrived = asyncio.Event()
@@ -63,14 +61,14 @@ class SchedulerPost(SchedulerPlugin):
         self._held = True
         for address in scheduler.workers:
             self._note_delay(address)
-        self.start_watching()
+        self._start_watching()
 
     def remove(self) -> None:
         """Leaves nothing behind."""
         self.stop_sampling()
         self.stop_watching()
         self._forget_farewell()
-        self._messages, self._parcels = [], []
+        self._messages, self._batches = [], []
         if self._held:
             self._held = False
             release_clock()
@@ -81,7 +79,7 @@ class SchedulerPost(SchedulerPlugin):
         asyncio.get_running_loop().call_later(GRACE_SECONDS, topics.pop, self.topic, None)
 
     def retire(self) -> None:
-        """Collects nothing more. What was handed over is kept for a while, as the answer may be lost."""
+        """Stops collecting. Data that was handed over is kept for a while, as the answer may be lost."""
         self.stop_sampling()
         self.stop_watching()
         self._retired = True
@@ -108,11 +106,8 @@ class SchedulerPost(SchedulerPlugin):
     # ---- workers ----
 
     def start_sampling(self, interval: float) -> None:
-        """Begins a new series, with a first look at once."""
-        self.stop_sampling()
-        self.start_watching()
-        self.series, self._rest = WorkerSeries(), None
-        self._parcels = [(number, messages, dropped, None) for number, messages, dropped, _ in self._parcels]
+        """Takes a first sample of the workers at once."""
+        self.series = WorkerSeries()
         try:
             for address in self.scheduler.workers:
                 self._join(address)
@@ -122,10 +117,9 @@ class SchedulerPost(SchedulerPlugin):
             raise
         loop = asyncio.get_running_loop()
         self._tick_at(loop.time() + interval, interval)
-        self.interval = interval
 
     def _tick_at(self, due: float, interval: float) -> None:
-        """By the loop's own clock: a callback of Tornado stands still while the system's clock is set back."""
+        """On the loop's own clock: a callback of Tornado would stop when the system's clock is set back."""
         loop = asyncio.get_running_loop()
 
         def tick() -> None:
@@ -136,36 +130,33 @@ class SchedulerPost(SchedulerPlugin):
         self._next_tick = loop.call_at(due, tick)
 
     def stop_sampling(self) -> None:
-        """Takes a last look at the workers."""
-        if self._next_tick is not None:
-            self._next_tick.cancel()
-            self._next_tick = None
-        self.interval = None
-        if self.series is not None:
+        """Takes a last sample of the workers."""
+        next_tick, self._next_tick = self._next_tick, None
+        if next_tick is not None:
+            next_tick.cancel()
             self._tick()
-            self._rest, self.series = self.series, None
 
     def _cut_series(self) -> bytes | None:
-        """What was sampled so far; what comes is a new piece."""
-        piece, self._rest = self._rest, None
-        if self.series is not None:
-            piece, self.series = self.series, WorkerSeries()
-        return None if piece is None else piece.to_bytes()
+        """The samples since the last call."""
+        if self.series is None:
+            return None
+        samples, self.series = self.series, WorkerSeries() if self._next_tick is not None else None
+        return samples.to_bytes()
 
     def _tick(self) -> None:
         if self.series is not None:
-            self.series.tick(self.scheduler.workers.values())
+            sample_workers(self.series, self.scheduler.workers)
         for address in [one for one, delay in self.delays.items() if abs(delay) > DOUBTFUL_DELAY]:
             self._note_delay(address)
 
     def _join(self, address: str) -> None:
         if self.series is not None:
             worker = self.scheduler.workers[address]
-            self.series.join(address, threads=worker.nthreads, host=worker.host)
+            self.series.join(address, cores=worker.nthreads, host=worker.host)
 
     def _note_delay(self, address: str) -> None:
-        """Dask's estimate of how much the clock of a worker is behind, at each heartbeat. A message that was long on
-        its way makes it too large: the smallest one counts."""
+        """Dask's estimate of how much the clock of a worker is behind, at each heartbeat. A slow message makes it too
+        large: the smallest one counts."""
         worker = self.scheduler.workers.get(address)
         if worker is not None:
             self.delays[address] = min(worker.time_delay, self.delays.get(address, worker.time_delay))
@@ -186,36 +177,36 @@ class SchedulerPost(SchedulerPlugin):
 
     # ---- tasks ----
 
-    def start_watching(self) -> None:
-        """Follows the tasks from now on. Again: nothing happens."""
-        if self.tasks is not None:
-            return
-        self.tasks, self._followed = TaskWatch(self.scheduler.tasks), None
-        # In place of the class's own, so that a step of a task goes straight to the engine.
+    def _start_watching(self) -> None:
+        """Follows the tasks from now on."""
+        self.tasks = TaskWatch(self.scheduler.tasks)
+        # In place of the class's own method, so that a step of a task goes straight to the engine.
         vars(self)["transition"] = self.tasks.transition
-        _RaisedTap.put_on(self.scheduler, self.tasks)
+        self._tap = _RaisedTap.put_on(self.scheduler, self.tasks)
 
     def stop_watching(self) -> bytes | None:
-        """Hands over what was seen, again where it was asked before; None where nothing was followed."""
+        """Returns the attempts, also if it is called again; None if no task was followed."""
         tasks, self.tasks = self.tasks, None
         if tasks is not None:
             vars(self).pop("transition", None)
-            _RaisedTap.take_off(self.scheduler, tasks)
+            if self._tap is not None:
+                self._tap.take_off(self.scheduler, tasks)
             self._followed = tasks.finish().to_bytes()
+            self.unread_steps = tasks.faults
         return self._followed
 
-    def _note_departure(self, event: Mapping[str, Any]) -> None:
+    def _note_departure(self, departure: Mapping[str, Any]) -> None:
         """The scheduler tells it before it takes the tasks back."""
         if self.tasks is None:
             return
         tasks = self.scheduler.tasks
-        lost = [key for key in event["lost-computed-tasks"] if _is_needed(tasks.get(key))]
+        lost = [key for key in departure["lost-computed-tasks"] if _is_needed(tasks.get(key))]
         self.tasks.left(
-            event["worker"],
-            bool(event["expected"]),
-            len(event["processing-tasks"]),
+            departure["worker"],
+            bool(departure["expected"]),
+            len(departure["processing-tasks"]),
             lost,
-            event["stimulus_id"],
+            departure["stimulus_id"],
         )
 
     # ---- messages ----
@@ -247,18 +238,18 @@ class SchedulerPost(SchedulerPlugin):
         self._messages.append(data)
         self._message_bytes += len(data)
 
-    def hand_over(self, got: int) -> list[_Parcel]:
-        """The messages that have arrived and the series so far, for a client that has all parcels up to number
-        `got`. A parcel is kept, and handed over again, until the client says that it has it."""
-        for _, messages, _, _ in (parcel for parcel in self._parcels if parcel[0] <= got):
+    def hand_over(self, got: int) -> list[_Batch]:
+        """The messages that have arrived and the series so far, for a client that has all batches up to number
+        `got`. A batch is kept, and handed over again, until the client says that it has it."""
+        for _, messages, _, _ in (batch for batch in self._batches if batch[0] <= got):
             self._message_bytes -= sum(map(len, messages))
-        self._parcels = [parcel for parcel in self._parcels if parcel[0] > got]
-        piece = self._cut_series()
-        if self._messages or self._dropped or piece is not None:
-            self._parcel_count += 1
-            self._parcels.append((self._parcel_count, self._messages, self._dropped, piece))
+        self._batches = [batch for batch in self._batches if batch[0] > got]
+        samples = self._cut_series()
+        if self._messages or self._dropped or samples is not None:
+            self._batch_count += 1
+            self._batches.append((self._batch_count, self._messages, self._dropped, samples))
             self._messages, self._dropped = [], 0
-        return self._parcels
+        return self._batches
 
     async def wait_for_round(
         self, round_id: str, workers: Iterable[str], timeout: float
@@ -329,8 +320,8 @@ class SchedulerPost(SchedulerPlugin):
 
 
 class _RaisedTap:
-    """Hears of a task that raised before the scheduler decides to try it again, and then says no
-    more of it. One for all collectors of a scheduler."""
+    """Called when a task raises, before Dask decides on a retry; the scheduler does not report the failed try again.
+    One for all collectors of a scheduler."""
 
     OP = "task-erred"
 
@@ -344,24 +335,21 @@ class _RaisedTap:
         return self.handler(**message)
 
     @classmethod
-    def put_on(cls, scheduler: Any, watch: TaskWatch) -> None:
+    def put_on(cls, scheduler: Any, watch: TaskWatch) -> _RaisedTap | None:
         handlers = getattr(scheduler, "stream_handlers", {})
         tap = handlers.get(cls.OP)
         if tap is None:
-            return
+            return None
         if not isinstance(tap, cls):
             tap = handlers[cls.OP] = cls(tap)
         tap.watches.append(watch)
+        return tap
 
-    @classmethod
-    def take_off(cls, scheduler: Any, watch: TaskWatch) -> None:
-        handlers = getattr(scheduler, "stream_handlers", {})
-        tap = handlers.get(cls.OP)
-        if not isinstance(tap, cls):
-            return
-        tap.watches = [other for other in tap.watches if other is not watch]
-        if not tap.watches:
-            handlers[cls.OP] = tap.handler
+    def take_off(self, scheduler: Any, watch: TaskWatch) -> None:
+        """Where somebody else has wrapped the tap meanwhile, it stays inside and does nothing any more."""
+        self.watches = [other for other in self.watches if other is not watch]
+        if not self.watches and scheduler.stream_handlers.get(self.OP) is self:
+            scheduler.stream_handlers[self.OP] = self.handler
 
 
 def _is_needed(task: Any) -> bool:

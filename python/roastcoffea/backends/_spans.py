@@ -7,8 +7,8 @@ from types import TracebackType
 
 __all__ = ["ANNOTATION", "DaskSpan"]
 
-# Tasks that are submitted in one of our spans carry {name of the post: id of the span} under this
-# name. Dask overwrites the span itself where tasks of one name meet; this one it leaves alone.
+# Tasks that are submitted in one of our spans carry {name of our plugin: id of the span} under this
+# name. Dask overwrites the span itself if tasks of one name meet, but not this annotation.
 ANNOTATION = "roastcoffea"
 # All spans that are in force in some thread or context, by their id.
 _in_force: dict[str, DaskSpan] = {}
@@ -17,7 +17,7 @@ _in_force: dict[str, DaskSpan] = {}
 class DaskSpan:
     """All tasks that are submitted in this thread until `close` belong to it."""
 
-    def __init__(self, name: str, post: str) -> None:
+    def __init__(self, name: str, plugin: str) -> None:
         from dask.base import annotate, get_annotations
         from distributed.spans import span
 
@@ -26,7 +26,7 @@ class DaskSpan:
         outer = get_annotations().get(ANNOTATION, {})
         self.id: str = self._stack.enter_context(span(name))
         self.name: tuple[str, ...] = get_annotations()["span"]["name"]
-        self._stack.enter_context(annotate(**{ANNOTATION: {**outer, post: self.id}}))
+        self._stack.enter_context(annotate(**{ANNOTATION: {**outer, plugin: self.id}}))
         _in_force[self.id] = self
 
     def __repr__(self) -> str:
@@ -44,10 +44,9 @@ class DaskSpan:
         self.close()
 
     def close(self) -> None:
-        """Tasks that are submitted from now on belong to it no longer. Again: nothing happens.
+        """Tasks submitted from now on do not belong to it. A second call does nothing.
 
-        If another span of ours was opened in this one and is still open, that one keeps both in
-        force and ends them together.
+        If another span of ours was opened in this one and is still open, both stay in force until that one ends.
         """
         if self.closed:
             return

@@ -1,50 +1,46 @@
-"""Which backends there are, and which one belongs to what a user hands over."""
+"""The known backends, and the choice of one for the user's argument."""
 
 from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 from roastcoffea.aggregation.backends import known_parsers, plugin_backends, register_parser
 from roastcoffea.backends._executors import class_names
 from roastcoffea.backends.base import AbstractMetricsBackend
+from roastcoffea.backends.source import Source
 
-__all__ = ["backend_name", "known_backends", "make_backend", "register_backend"]
+__all__ = ["Backend", "backend_name", "known_backends", "make_backend", "register_backend", "source_of"]
 
-# Where ours are; imported when they are used, so that nobody needs Dask who does not use it.
+Backend: TypeAlias = AbstractMetricsBackend | Source
+_KINDS = (AbstractMetricsBackend, Source)
+
+# Our own; imported when they are used, so that Dask is needed only by those who use it.
 _OURS = {
     "dask": ("roastcoffea.backends.dask", "DaskMetricsBackend"),
-    "local": ("roastcoffea.backends.local", "LocalMetricsBackend"),
+    "local": ("roastcoffea.backends.local", "LocalSource"),
 }
-_REGISTERED: dict[str, type[AbstractMetricsBackend]] = {}
+_REGISTERED: dict[str, type[Backend]] = {}
 
 _HAND_OVER = (
     "a distributed.Client, a Coffea executor, a Runner, a backend, or nothing for this machine"
 )
 
 
-def register_backend(
-    name: str, backend_class: type[AbstractMetricsBackend], parser: Any = None
-) -> None:
-    """Makes a backend known under a name.
+def register_backend(name: str, backend_class: type[Backend], parser: Any = None) -> None:
+    """Registers a backend under a name.
 
-    Parameters
-    ----------
-    name
-        As in ``MetricsCollector(..., backend=name)``. An executor of class ``<Name>Executor`` is collected
-        by the backend of that name (in lower case) from now on.
-    backend_class
-        Derived from AbstractMetricsBackend. It is called with what the user handed over, or without an
-        argument if it takes none.
-    parser
-        A class or object with ``parse_tracking_data(tracking_data) -> dict`` of worker metrics, for tracking
-        data of a form of its own. Without it the common form is read and everything else left alone.
+    Parameters ---------- name As in ``MetricsCollector(..., backend=name)``. An executor of class ``<Name>Executor`` is
+    collected by the backend of that name (in lower case) from now on. backend_class Derived from Source or from
+    AbstractMetricsBackend. It is called with the user's first argument, or without an argument if it takes none. parser
+    A class or object with ``parse_tracking_data(tracking_data) -> dict`` of worker metrics, for tracking data of a form
+    of its own. Without it the common form is read and everything else ignored.
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"name: {name!r} is no name of a backend")
-    if not (isinstance(backend_class, type) and issubclass(backend_class, AbstractMetricsBackend)):
-        raise TypeError(f"backend_class: {backend_class!r} is not derived from AbstractMetricsBackend")
+    if not (isinstance(backend_class, type) and issubclass(backend_class, _KINDS)):
+        raise TypeError(f"backend_class: {backend_class!r} is derived neither from Source nor from AbstractMetricsBackend")
     register_parser(name, parser)
     _REGISTERED[name] = backend_class
 
@@ -54,28 +50,31 @@ def known_backends() -> list[str]:
     return sorted({*_OURS, *_REGISTERED, *plugin_backends()})
 
 
-def make_backend(
-    spec: Any = None, backend: str | type[AbstractMetricsBackend] | AbstractMetricsBackend | None = None
-) -> AbstractMetricsBackend:
-    """The backend for what a user hands over (see MetricsCollector); `backend` overrides."""
-    if isinstance(backend, AbstractMetricsBackend):
+def make_backend(spec: Any = None, backend: str | type[Backend] | Backend | None = None) -> Backend:
+    """The backend for the user's argument (see MetricsCollector); `backend` overrides."""
+    if isinstance(backend, _KINDS):
         return backend
-    if backend is None and isinstance(spec, AbstractMetricsBackend):
+    if backend is None and isinstance(spec, _KINDS):
         return spec
     target = _executor_of(spec)
     if backend is None:
         backend = _name_for(target)
     if isinstance(backend, str):
         backend_class = _class_of(backend)
-    elif isinstance(backend, type) and issubclass(backend, AbstractMetricsBackend):
+    elif isinstance(backend, type) and issubclass(backend, _KINDS):
         backend_class = backend
     else:
         raise TypeError(f"backend: a name or a backend is expected, not {type(backend).__name__}")
     return _instance(backend_class, target)
 
 
-def backend_name(backend: AbstractMetricsBackend) -> str:
-    """The name of a backend. One that was never registered gets one from its class."""
+def source_of(backend: Backend) -> Source:
+    """The source for the next run. A source that was handed over is used again."""
+    return backend if isinstance(backend, Source) else backend.source()
+
+
+def backend_name(backend: Backend) -> str:
+    """The name of a backend; if it was never registered, from its class."""
     for cls in type(backend).__mro__:
         for name, registered in _REGISTERED.items():
             if registered is cls:
@@ -84,7 +83,7 @@ def backend_name(backend: AbstractMetricsBackend) -> str:
             if place == (cls.__module__, cls.__name__):
                 return name
     name = type(backend).__name__
-    for ending in ("Backend", "Metrics"):
+    for ending in ("Backend", "Source", "Metrics"):
         name = name.removesuffix(ending)
     name = name.lower() or "backend"
     if name not in known_parsers():
@@ -122,12 +121,12 @@ def _name_for(target: Any) -> str:
     raise TypeError(f"{type(target).__name__}: cannot be measured; {_HAND_OVER} is expected")
 
 
-def _class_of(name: str) -> type[AbstractMetricsBackend]:
+def _class_of(name: str) -> type[Backend]:
     if name in _REGISTERED:
         return _REGISTERED[name]
     if name in _OURS:
         module, attribute = _OURS[name]
-        found: type[AbstractMetricsBackend] = getattr(import_module(module), attribute)
+        found: type[Backend] = getattr(import_module(module), attribute)
         return found
     plugins = plugin_backends()
     if name not in plugins:
@@ -137,9 +136,7 @@ def _class_of(name: str) -> type[AbstractMetricsBackend]:
     return _REGISTERED[name]
 
 
-def _instance(backend_class: type[AbstractMetricsBackend], target: Any) -> AbstractMetricsBackend:
-    if _is_ours(backend_class, "dask"):
-        return backend_class(*[_client_of(target)])
+def _instance(backend_class: type[Backend], target: Any) -> Backend:
     try:
         inspect.signature(backend_class).bind(target)
     except TypeError:
@@ -147,19 +144,3 @@ def _instance(backend_class: type[AbstractMetricsBackend], target: Any) -> Abstr
     except ValueError:  # a class without a signature
         return backend_class(*[target])
     return backend_class(*[target])
-
-
-def _is_ours(backend_class: type[AbstractMetricsBackend], name: str) -> bool:
-    return any((cls.__module__, cls.__name__) == _OURS[name] for cls in backend_class.__mro__)
-
-
-def _client_of(target: Any) -> Any:
-    """The client of a DaskExecutor; anything else as it is."""
-    if target is None or "DaskExecutor" not in class_names(target):
-        return target
-    if target.client is None:
-        raise ValueError(
-            "the DaskExecutor has no client: make one first, DaskExecutor(client=distributed.Client(...)); "
-            "the one that Coffea would make does not exist before the run"
-        )
-    return target.client

@@ -1,8 +1,7 @@
-"""What a user put into a chunk or into the metrics and the engine does not know, as JSON that keeps Python's types.
+"""The user's own values in chunks and metrics, as JSON that keeps Python's types.
 
-A value that JSON has stands for itself; any other is ``{"$": kind, "value": ...}``. An object that has no kind
-is kept as its text, with the name of its type. Nothing that is read back is ever executed: a kind that is not
-listed here is an error.
+A value that JSON cannot represent is ``{"$": kind, "value": ...}``. An object that has no kind is kept as its text,
+with the name of its type. Reading never executes anything: a kind that is not listed here is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _TAG = "$"
 
 
 class ObjectText(str):
-    """The text of an object that could not be kept as it was; `type_name` tells what it was."""
+    """The text of an object that could not be kept; `type_name` is the name of its type."""
 
     type_name = ""
 
@@ -31,7 +30,7 @@ class ObjectText(str):
 def dump(value: Any, limit: int) -> bytes:
     """The value as JSON of at most `limit` bytes.
 
-    It raises where that cannot be done: a ValueError, or what a method of the value raised.
+    Raises a ValueError if that is impossible, or the exception of a method of the value.
     """
     encoder = _Encoder(limit)
     text = json.dumps(encoder.plain(value, 0), separators=(",", ":"), allow_nan=False)
@@ -40,7 +39,7 @@ def dump(value: Any, limit: int) -> bytes:
 
 
 def load(text: str | bytes) -> Any:
-    """What `dump` was given; a ValueError where the text is not from there."""
+    """The value given to `dump`; a ValueError if the text is not from `dump`."""
     try:
         return _rich(json.loads(text), 0)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -48,7 +47,7 @@ def load(text: str | bytes) -> Any:
 
 
 class _Encoder:
-    """Stops as soon as the JSON must get too long: what a user hands over may be huge, or a circle."""
+    """Stops as soon as the JSON must become too long: a user's value may be huge, or contain itself."""
 
     def __init__(self, limit: int) -> None:
         self.limit = self.left = limit

@@ -1,7 +1,7 @@
 """Measurements on disk.
 
-A measurement is a directory; the engine writes and reads it (docs/format/measurement.md). Here is decided
-what goes into it, and what users get back.
+A measurement is a directory; the engine writes and reads it (docs/format/measurement.md). This module decides what is
+saved, and what users get back.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.export import extras
+from roastcoffea.export.legacy import load_legacy
 
 __all__ = [
-    "Beside",
+    "Additions",
     "SavedMeasurement",
+    "additions_to",
     "at_free_name",
-    "beside_run",
     "load_measurement",
     "measurement_path",
     "read_measurement",
@@ -50,17 +51,16 @@ def save_measurement(
     *,
     overwrite: bool = True,
 ) -> Path:
-    """Saves metrics with all that is behind them as ``output_dir/measurement_name``.
+    """Saves metrics with their run as ``output_dir/measurement_name``.
 
-    Without a name it is the date and time. A measurement of that name is replaced, all of it or not at
-    all; with ``overwrite=False`` it is a FileExistsError. A directory that is no measurement is never
-    touched.
+    The default name is the date and time. A measurement of that name is replaced as a whole; with ``overwrite=False``
+    it is a FileExistsError. A directory that is not a measurement is never touched.
     """
     run = _run_of(metrics, t0, t1)
-    beside = beside_run(metrics, run, t0, t1, config)
+    additions = additions_to(metrics, run, t0, t1, config)
 
     def save(path: Path, replace: bool) -> None:
-        _core.save_measurement(run, path, overwrite=replace, **beside)
+        _core.save_measurement(run, path, overwrite=replace, **additions)
 
     return at_free_name(save, output_dir, measurement_name, overwrite, t0)[0]
 
@@ -72,7 +72,7 @@ def load_measurement(path: str | os.PathLike[str]) -> tuple[dict[str, Any], floa
 
 
 class SavedMeasurement:
-    """What was read from disk."""
+    """A measurement read from disk."""
 
     def __init__(
         self, run: _core.Run, metrics: Metrics, times: tuple[float, float], config: Any, state: str
@@ -86,7 +86,7 @@ class SavedMeasurement:
 
 
 def read_measurement(path: str | os.PathLike[str]) -> SavedMeasurement:
-    """All of a measurement."""
+    """Reads a whole measurement."""
     if _core.measurement_kind(path) == "legacy":
         return _read_legacy(path)
     run, parts, state = _core.load_measurement(path)
@@ -121,7 +121,7 @@ def _read_config(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _read_legacy(path: str | os.PathLike[str]) -> SavedMeasurement:
-    run, metrics, config, times = _core.load_legacy(path)
+    run, metrics, config, times = load_legacy(path)
     made = SavedMeasurement(run, Metrics(metrics), times, config, "finished")
     made.legacy = True
     return made
@@ -132,7 +132,7 @@ def _read_legacy(path: str | os.PathLike[str]) -> SavedMeasurement:
 def measurement_path(
     output_dir: str | os.PathLike[str], name: str | None, t0: float | None = None
 ) -> Path:
-    """Where a measurement of that name is; without one, a name that is free."""
+    """The path of a measurement of that name; without a name, a free path."""
     folder = Path(output_dir)
     if name is None:
         return folder / _core.new_measurement_name(folder, time.time() if t0 is None else t0)
@@ -148,8 +148,8 @@ def at_free_name(
     overwrite: bool,
     t0: float | None = None,
 ) -> tuple[Path, _T]:
-    """Calls ``make(path, overwrite)``. Without a name it is one that is free, also if somebody else takes
-    it in the same moment."""
+    """Calls ``make(path, overwrite)``. Without a name it is a free one, even if another process takes the same name at
+    the same moment."""
     while True:
         path = measurement_path(output_dir, name, t0)
         try:
@@ -159,20 +159,20 @@ def at_free_name(
                 raise
 
 
-# ---- what the run does not tell ----
+# ---- data that is not in the run ----
 
-class Beside(TypedDict):
-    """What is saved beside the run; `notes` tell what could not be."""
+class Additions(TypedDict):
+    """Data saved in addition to the run; `notes` say what could not be saved."""
 
     config: bytes | None
     extras: bytes | None
     notes: list[str]
 
 
-def beside_run(
+def additions_to(
     metrics: Mapping[str, Any], run: _core.Run, t0: float, t1: float, config: Mapping[str, Any] | None
-) -> Beside:
-    """The user's configuration, and of the metrics what loading the run alone would not bring back.
+) -> Additions:
+    """The user's configuration, and the metrics that loading the run alone would not restore.
 
     A value that cannot be kept is left out with a note: the others are saved.
     """
@@ -230,7 +230,7 @@ def _extras_json(
 
 
 def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
-    # Made into the run as they are; looking into them would make objects of millions of samples.
+    # Put into the run unread; reading them would make objects of millions of samples.
     if name == "tracking_data" and isinstance(value, TrackingData) and value.series is not None:
         return True
     if name in known and isinstance(value, MadeOnDemand) and not value.is_made:
@@ -245,13 +245,13 @@ def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
 
 
 def _metrics_of(run: _core.Run) -> Metrics:
-    """The metrics of a run that is all that is known."""
+    """The metrics of a run without any further data."""
     spans = {key: value for key, value in run.spans.items() if key[0] != "preprocess"}
-    return MetricsAggregator("dask").metrics_of(run, run.series, spans, run.chunk_log, [])
+    return MetricsAggregator().metrics_of(run, run.series, spans, run.chunk_log, [])
 
 
 def _run_of(metrics: Mapping[str, Any], t0: float, t1: float) -> _core.Run:
-    """The run behind metrics: the one that they were computed from, or one made of what they hold."""
+    """The run of metrics: the one that they were computed from, or one made from their contents."""
     run = getattr(metrics, "run", None)
     if isinstance(run, _core.Run):
         return run

@@ -1,7 +1,7 @@
 """Metrics as tables in a terminal.
 
-The engine makes the tables and lays them out: which rows there are, their words and units, the width of the
-columns. What is here hands them to rich, so that ``roast show`` and ``print_summary()`` show the same.
+The engine makes the tables and lays them out: rows, words, units, and the width of the columns. This module hands them
+to rich, so that ``roast show`` and ``print_summary()`` show the same.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def format_timing_table(metrics: Mapping[str, Any]) -> Table:
 
 
 def format_fine_metrics_table(metrics: Mapping[str, Any]) -> Table | None:
-    """What Dask's spans tell; None where there are none."""
+    """The figures of Dask's spans; None if there are none."""
     return _table_or_none(metrics, "fine")
 
 
@@ -70,12 +70,12 @@ def format_chunk_metrics_table(metrics: Mapping[str, Any]) -> Table | None:
 
 
 def format_challenge_table(metrics: Mapping[str, Any]) -> Table | None:
-    """How far it is to 200 Gbps; None where nothing was measured."""
+    """The factor to 200 Gbps; None if nothing was measured."""
     return _table_or_none(metrics, "challenge")
 
 
 def format_datasets_table(metrics: Mapping[str, Any]) -> Table | None:
-    """What each dataset cost; None where there are not several."""
+    """The cost of each dataset; None if there is only one."""
     return _table_or_none(metrics, "datasets")
 
 
@@ -110,7 +110,7 @@ def format_branches_by_time_table(metrics: Mapping[str, Any]) -> Table | None:
 
 
 def format_worker_health_table(metrics: Mapping[str, Any]) -> Table | None:
-    """Memory of the workers against their limits, and what they spilled; None where it is not known."""
+    """Memory of the workers against their limits, and spilled bytes; None if they are not known."""
     return _table_or_none(metrics, "workers")
 
 
@@ -120,8 +120,8 @@ def format_data_quality_table(metrics: Mapping[str, Any]) -> Table | None:
 
 
 def format_findings_table(run: Run) -> Table | None:
-    """What to change, the most rewarding first; None where nothing was found. It needs the run itself
-    (``mc.run``): metrics do not tell it."""
+    """What to change, the most rewarding first; None if nothing was found. It needs the run itself (``mc.run``), not
+    only metrics."""
     return _table_or_none(run, "findings")
 
 
@@ -133,18 +133,18 @@ def format_budget_table(run: Run) -> Table | None:
 def print_tables(
     metrics: Mapping[str, Any] | Run, console: Console | None = None, run: Run | None = None
 ) -> None:
-    """All tables that have something to show, and the notes.
+    """Prints all tables with content, and the notes.
 
-    With `run`, the run behind the metrics, they are those of ``roast show`` to the letter: a mapping does
-    not tell all of its tables and nothing of its texts.
+    With `run`, the run behind the metrics, they are those of ``roast show`` to the letter: a mapping lacks some tables
+    and the texts of the run.
     """
     console = console or Console()
     console.print(_text(Summary(metrics, run).draw(console.width, color=True)), soft_wrap=True)
 
 
 class SummaryTable(Table):
-    """A table of the summary. It is laid out for the width it is printed in, as the engine does it; one
-    that was changed is printed as any other table of rich."""
+    """A table of the summary. The engine lays it out for the width of the output; a table that was changed is printed
+    like any other table of rich."""
 
     def __init__(self, summary: Summary, name: str) -> None:
         (table,) = [table for table in summary.tables if table["id"] == name]
@@ -177,7 +177,7 @@ class SummaryTable(Table):
 
 
 def _text(drawn: str) -> Text:
-    """What the engine drew, with its styles as rich knows them. Names in it are no markup."""
+    """The text that the engine drew, with styles for rich. Names in it are not markup."""
     return Text.from_ansi(drawn.removesuffix("\n"))
 
 

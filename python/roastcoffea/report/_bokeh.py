@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeAlias
 
-__all__ = ["Document", "Plot", "Resources", "figure", "models", "value"]
-
 Plot: TypeAlias = Any
 
 try:

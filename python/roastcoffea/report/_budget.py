@@ -6,27 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from roastcoffea._core import format_value
+from roastcoffea.drawing import BUDGET_PARTS
 from roastcoffea.report._data import Source
 from roastcoffea.report._markup import text
 
-__all__ = ["budget"]
-
-# In the order of a task's life, then what is none of it: key, label, colour.
 PARTS = (
-    ("before_process", "Before process()", "#E69F00"),
-    ("read", "Read", "#56B4E9"),
-    ("compute_cpu", "Compute, on the CPU", "#009E73"),
-    ("compute_offcpu", "Compute, off the CPU", "#8fd0bb"),
-    ("after_process", "After process()", "#F0E442"),
-    ("reduction", "Reduction", "#0072B2"),
-    ("other_tasks", "Other tasks", "#7fa8c9"),
-    ("worker_overhead", "Worker overhead", "#CC79A7"),
-    ("lost", "Lost", "#D55E00"),
-    ("idle_ramp_up", "Idle: ramp-up", "#737373"),
-    ("idle_starved", "Idle: starved", "#949494"),
-    ("idle_between", "Idle: between tasks", "#b5b5b5"),
-    ("idle_tail", "Idle: tail", "#d1d1d1"),
-    ("unaccounted", "Unaccounted", "var(--unaccounted)"),
+    *BUDGET_PARTS[:-1],
+    # The colour follows the theme of the page.
+    (*BUDGET_PARTS[-1][:2], "var(--unaccounted)"),
 )
 # Below this a part would be shown as 0.0 %.
 LEAST_SHARE = 0.0005
@@ -54,7 +41,7 @@ def budget(source: Source) -> str:
     )
     keys = "".join(_key(label, color, value, available) for label, color, value in parts)
     return (
-        f'<p>{text(format_value(available, "s"))} of core time were there; the parts add up to it.</p>'
+        f'<p>{text(format_value(available, "s"))} of core time was available; the parts add up to it.</p>'
         f'<div class="bar" role="img" aria-label="core-second budget">{bar}</div>'
         f'<ul class="keys budget">{keys}</ul>'
     )

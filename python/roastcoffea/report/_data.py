@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Protocol
 
 from roastcoffea import _core
-
-__all__ = ["Results", "Source"]
 
 
 class Results(Protocol):
@@ -50,24 +49,27 @@ class Source:
             return ""
         return datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
-    @property
-    def tracking(self) -> Any:
-        """The samples of the workers; None where there are none."""
-        return self.run.series if self.run.series is not None else self.metrics.get("tracking_data")
+    @cached_property
+    def tracking(self) -> _core.Run | None:
+        """The run with the samples of the workers; None where there are none."""
+        if self.run.series is not None:
+            return self.run
+        data = self.metrics.get("tracking_data")
+        return _core.Run(series=data) if data is not None else None
 
     @property
     def notes(self) -> list[str]:
         return self.summary.notes
 
     def ask(self, name: str) -> Any:
-        """What a method of the results, or else of the run, says; None where there is none."""
+        """The result of a method of the results, or else of the run; None if there is none."""
         for owner in (self.results, self.run):
             method = getattr(owner, name, None)
             if callable(method):
                 try:
                     return method()
                 except AttributeError as error:
-                    # The results ask the run: one that cannot be asked has nothing to say.
+                    # The results ask the run; without a run there is nothing.
                     if error.obj is not self.run or error.name != name:
                         raise
         return None

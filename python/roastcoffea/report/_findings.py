@@ -1,4 +1,4 @@
-"""What to change, as the engine's diagnosis says it."""
+"""What to change, from the engine's diagnosis."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from roastcoffea._core import format_value
 from roastcoffea.report._data import Source
 from roastcoffea.report._markup import name, text
 
-__all__ = ["findings"]
-
 _SEVERITIES = ("critical", "warning", "note")
 
 
 def findings(source: Source) -> str | None:
-    """A card a finding, the worst first; None where no diagnosis was made."""
+    """One card per finding, the worst first; None without a diagnosis."""
     found = source.ask("diagnose")
     if found is None:
         return None

@@ -1,37 +1,14 @@
-"""What all charts have in common: colours, figures, the axis of time."""
+"""Shared by all charts: colours, figures, the axis of time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from roastcoffea.binning import Array
 from roastcoffea.report._bokeh import Plot, figure, models
 
-__all__ = [
-    "BLUE",
-    "FONT",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PALETTE",
-    "PURPLE",
-    "SKY",
-    "VERMILION",
-    "Array",
-    "Scale",
-    "array",
-    "chart",
-    "hover",
-    "scale_of",
-    "shades",
-    "shorten",
-    "show_time",
-    "time_chart",
-    "times",
-]
-
-# Told apart by everyone: the palette of Okabe and Ito, its blue a little lighter for dark ground.
+# Safe for colour-blind readers: the palette of Okabe and Ito, its blue a little lighter for dark ground.
 BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, GREY = (
     "#2484C1",
     "#56B4E9",
@@ -44,47 +21,12 @@ BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, GREY = (
 # Of datasets: without that of failed chunks.
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#B59F00")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-
-class Scale(NamedTuple):
-    divisor: float
-    unit: str
-
-
-_PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
-
-
-def scale_of(largest: float, unit: str) -> Scale:
-    """For values of a unit up to `largest`."""
-    for prefix, divisor in _PREFIXES:
-        if largest >= divisor:
-            break
-    return Scale(divisor, f"{prefix}{unit}")
-
-
-def array(values: Any) -> Array:
-    """The engine's memory as an array, without a copy."""
-    return np.asarray(values)
-
-
-def times(seconds: Any, shift: float = 0.0) -> Array:
-    """Seconds since the start of the run as the axis of time has them."""
-    return (array(seconds) + shift) * 1000.0
+CLOCK = ("at", "@t{%H:%M:%S.%3N}")
 
 
 def shades(color: str, count: int = 64) -> list[str]:
     """From next to nothing to the whole colour, on any ground."""
     return [f"{color}{round(40 + 215 * place / (count - 1)):02x}" for place in range(count)]
-
-
-def shorten(name: str, length: int) -> str:
-    """A long name without its middle."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[-(length - 1 - head):]}"
 
 
 def _dress(plot: Plot) -> Plot:
@@ -127,28 +69,54 @@ def chart(height: int, x_label: str, y_label: str, **options: Any) -> Plot:
     return _dress(plot)
 
 
-def time_chart(
-    height: int, title: str, span: models.Range1d, cursor: models.Span, border: int
-) -> Plot:
-    """A chart over the time of the run: all of them move together, and show the same moment."""
-    box, wheel = models.BoxZoomTool(dimensions="width"), models.WheelZoomTool(
-        dimensions="width", modifiers={"ctrl": True}
-    )
-    plot = figure(
-        height=height,
-        sizing_mode="stretch_width",
-        x_axis_type="datetime",
-        x_range=span,
-        title=title,
-        tools=[box, wheel, models.CrosshairTool(overlay=cursor, dimensions="height")],
-        active_drag=box,
-        active_scroll=wheel,
-    )
-    plot.yaxis.formatter = models.BasicTickFormatter(use_scientific=False)
-    plot.yaxis.ticker.desired_num_ticks = 4
-    plot.min_border_left = border
-    plot.xaxis.visible = False
-    return _dress(plot)
+class Key(NamedTuple):
+    """An entry of a legend that stands in the page, as it holds names."""
+
+    color: str
+    label: str
+    chunks: int
+
+
+class Chart(NamedTuple):
+    """A chart and where it belongs."""
+
+    identity: str
+    plot: Plot
+    keys: Sequence[Key] = ()
+    note: str = ""
+
+
+class Frame(NamedTuple):
+    """The time of the run: all charts over it move together, and show the same moment."""
+
+    start: float  # of the run, seconds since 1970
+    span: Any  # the range of the axis
+    cursor: Any
+    border: int
+
+    def chart(self, title: str, height: int = 118) -> Plot:
+        box = models.BoxZoomTool(dimensions="width")
+        wheel = models.WheelZoomTool(dimensions="width", modifiers={"ctrl": True})
+        plot = figure(
+            height=height,
+            sizing_mode="stretch_width",
+            x_axis_type="datetime",
+            x_range=self.span,
+            title=title,
+            tools=[box, wheel, models.CrosshairTool(overlay=self.cursor, dimensions="height")],
+            active_drag=box,
+            active_scroll=wheel,
+        )
+        plot.yaxis.formatter = models.BasicTickFormatter(use_scientific=False)
+        plot.yaxis.ticker.desired_num_ticks = 4
+        plot.min_border_left = self.border
+        plot.xaxis.visible = False
+        plot.y_range.start = 0
+        return _dress(plot)
+
+    def times(self, seconds: Array, start: float) -> Array:
+        """Seconds since `start` as the axis has them: milliseconds since the start of the run."""
+        return (seconds + (start - self.start)) * 1000.0
 
 
 def show_time(plot: Plot, milliseconds: float) -> None:
@@ -176,7 +144,7 @@ def show_time(plot: Plot, milliseconds: float) -> None:
 def hover(
     plot: Plot, renderers: list[Any], rows: list[tuple[str, str]], line: bool = False
 ) -> None:
-    """Texts beside the pointer; names in them are shown as texts."""
+    """Texts at the pointer; names in them are shown as texts."""
     plot.add_tools(
         models.HoverTool(
             renderers=renderers,

@@ -11,18 +11,6 @@ from typing import Any, NamedTuple
 
 from roastcoffea._core import format_value
 
-__all__ = [
-    "Column",
-    "Row",
-    "facts",
-    "json_script",
-    "name",
-    "number",
-    "split_value",
-    "table",
-    "text",
-]
-
 # Characters that a browser would not show, or that would turn the direction of what follows.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -36,7 +24,7 @@ def text(value: object) -> str:
 
 
 def name(value: object) -> str:
-    """A name that came from outside: its direction of writing does not reach what stands beside it."""
+    """A name that came from outside: its direction of writing does not change the text around it."""
     return f"<bdi>{text(value)}</bdi>"
 
 

@@ -12,8 +12,6 @@ from roastcoffea.report._overview import tiles
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable
 
-__all__ = ["summary_html"]
-
 _OPEN = ("throughput", "timing")
 
 

@@ -1,4 +1,4 @@
-"""The parts of the summary: tiles of the challenge, tables of facts, where the run comes from."""
+"""The parts of the summary: tiles of the challenge, tables of facts, origin of the run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from roastcoffea.report._markup import facts, name, split_value, text
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable
 
-__all__ = ["cards", "provenance", "quality", "tiles"]
-
 _FACTS = ["Metric", "Value"]
 
 
 def tiles(source: Source) -> str:
-    """The challenge card: a tile a figure."""
+    """The challenge card: one tile per figure."""
     table = source.tables.get("challenge")
     if table is None:
         return ""

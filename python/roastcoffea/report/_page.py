@@ -1,4 +1,4 @@
-"""The page: its sections, and what makes it stand alone."""
+"""The page: its sections, and all that it needs inside."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from roastcoffea.report._markup import json_script, name, text
 from roastcoffea.report._overview import cards, provenance, quality, tiles
 from roastcoffea.report._scatter import scatter
 from roastcoffea.report._tables import TABLES
-from roastcoffea.report._timelines import Chart, Key, timelines
-
-__all__ = ["page"]
+from roastcoffea.report._look import Chart, Key
+from roastcoffea.report._timelines import timelines
 
 # Nothing is loaded from anywhere, whatever a name or a script may say.
 _POLICY = (
@@ -111,7 +110,7 @@ def _over_time(charts: Sequence[Chart]) -> str:
     if not charts:
         return ""
     hint = (
-        '<p class="note">Drag over a chart to look closer, or turn the wheel with Ctrl: all charts over time move '
+        '<p class="note">Drag over a chart to zoom in, or turn the wheel with Ctrl: all charts over time move '
         'together. <button type="button" id="reset">Reset zoom</button></p>'
     )
     return hint + "".join(_place(chart) for chart in charts)
@@ -126,7 +125,7 @@ def _footer() -> str:
     return f"<footer>roastcoffea {text(__version__)} · click on a heading to sort a table</footer>"
 
 
-# ---- what is inside the file ----
+# ---- scripts and styles ----
 
 
 def _part(file: str) -> str:

@@ -1,29 +1,17 @@
-"""How long chunks took against how many events they had, and which took far too long."""
+"""Duration against events of the chunks, with the outliers."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from roastcoffea import _core
+from roastcoffea._core import format_value
+from roastcoffea.binning import Array, Outliers, Pairs, numbers, outliers, pairs
+from roastcoffea.drawing import shorten
 from roastcoffea.report._bokeh import Plot, models, value
 from roastcoffea.report._data import Source
-from roastcoffea.report._look import (
-    BLUE,
-    FONT,
-    GREY,
-    VERMILION,
-    array,
-    chart,
-    hover,
-    shades,
-    shorten,
-)
+from roastcoffea.report._gantt import CHUNK_ROWS, chunk_texts
+from roastcoffea.report._look import BLUE, FONT, GREY, VERMILION, Chart, chart, hover, shades
 from roastcoffea.report._markup import Column, Row, table, text
-from roastcoffea.report._timelines import CHUNK_ROWS, Chart, chunk_texts
-
-__all__ = ["scatter"]
 
 MOST_POINTS = 5000
 MOST_OUTLIERS = 20
@@ -31,62 +19,53 @@ MOST_LABELS = 5
 
 
 def scatter(source: Source) -> tuple[Chart, str] | None:
-    """The chart, and what is said below it as HTML; None where no chunk says both."""
+    """The chart, and the HTML below it; None where no chunk has both figures."""
     chunks = source.chunks
     if len(chunks) == 0:
         return None
-    x, y, failed = (
-        chunks.column("num_events"),
-        chunks.column("duration"),
-        chunks.column("error.code"),
-    )
-    data = _core.plot_pairs(x, y, skip=failed, limit=MOST_POINTS, x_bins=160, y_bins=100)
+    failed = chunks.column("error.code")
+    x, y = numbers(chunks.column("num_events")), numbers(chunks.column("duration"))
+    data = pairs(x, y, failed, limit=MOST_POINTS, bins=(160, 100))
     if data is None:
         return None
     plot = chart(380, "events in the chunk", "time inside process(), s")
-    if "x" in data:
-        _points(plot, source, array(x), array(y), array(failed))
+    if data.counts is None:
+        _points(plot, source, data)
     else:
         _density(plot, data)
-    below = f"<p>{data['n']:,} chunks without an error."
-    if data["slope"] is not None and data["intercept"] is not None:
-        ends = [data["x_edges"][0], data["x_edges"][-1]]
-        plot.line(
-            ends,
-            [data["intercept"] + data["slope"] * end for end in ends],
-            line_color=GREY,
-            line_dash="dashed",
-            line_width=1.5,
-        )
+    below = f"<p>{data.n:,} chunks without an error."
+    if data.slope is not None and data.intercept is not None:
+        ends = data.x_edges[[0, -1]]
+        line = data.intercept + data.slope * ends
+        plot.line(ends, line, line_color=GREY, line_dash="dashed", line_width=1.5)
         below += " " + text(_in_words(data))
-        found = _core.report_outliers(x, y, data["intercept"], data["slope"], failed, MOST_OUTLIERS)
-        below += "</p>" + _outliers(plot, source, found, array(x), array(y))
+        found = outliers(x, y, data.intercept, data.slope, failed, MOST_OUTLIERS)
+        below += "</p>" + _outliers(plot, source, found, x, y)
     else:
         below += "</p>"
     plot.y_range.start = 0
     return Chart("scatter", plot), below
 
 
-def _in_words(data: _core._Pairs) -> str:
-    fixed, slope = _core.format_value(data["intercept"], "s"), _core.format_value(
-        data["slope"], "s"
+def _in_words(data: Pairs) -> str:
+    fixed, slope = format_value(data.intercept, "s"), format_value(data.slope, "s")
+    words = f"The line: {fixed} per chunk and {slope} per event"
+    return f"{words} (r = {data.r:.2f})." if data.r is not None else f"{words}."
+
+
+def _points(plot: Plot, source: Source, data: Pairs) -> None:
+    values = models.ColumnDataSource(
+        {"x": data.x, "y": data.y, **chunk_texts(source, data.points)}
     )
-    words = f"The line: {fixed} a chunk and {slope} an event"
-    return f"{words} (r = {data['r']:.2f})." if data["r"] is not None else f"{words}."
-
-
-def _points(plot: Plot, source: Source, x: Any, y: Any, failed: Any) -> None:
-    index = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (failed < 0))
-    values = models.ColumnDataSource({"x": x[index], "y": y[index], **chunk_texts(source, index)})
     dots = plot.scatter(
         "x", "y", source=values, size=6, fill_color=BLUE, fill_alpha=0.45, line_color=None
     )
     hover(plot, [dots], CHUNK_ROWS)
 
 
-def _density(plot: Plot, data: _core._Pairs) -> None:
-    x_edges, y_edges = array(data["x_edges"]), array(data["y_edges"])
-    counts = array(data["counts"]).reshape(len(y_edges) - 1, len(x_edges) - 1).astype(np.float32)
+def _density(plot: Plot, data: Pairs) -> None:
+    x_edges, y_edges = data.x_edges, data.y_edges
+    counts = np.asarray(data.counts, dtype=np.float32)
     mapper = models.LogColorMapper(
         palette=shades(BLUE), low=1, high=max(float(counts.max()), 2), low_color="#00000000"
     )
@@ -105,11 +84,11 @@ def _density(plot: Plot, data: _core._Pairs) -> None:
     )
 
 
-def _outliers(plot: Plot, source: Source, found: _core._Outliers, x: Any, y: Any) -> str:
+def _outliers(plot: Plot, source: Source, found: Outliers, x: Array, y: Array) -> str:
     """Named in the chart, the farthest of them, and in a table."""
-    index = array(found["index"])
+    index = found.points
     if len(index) == 0:
-        return "<p>None took much longer than its events say.</p>"
+        return "<p>No chunk took much longer than expected from its events.</p>"
     texts = chunk_texts(source, index, longest=None)
     values = models.ColumnDataSource({"x": x[index], "y": y[index], **chunk_texts(source, index)})
     marks = plot.scatter(
@@ -135,20 +114,20 @@ def _outliers(plot: Plot, source: Source, found: _core._Outliers, x: Any, y: Any
                 texts["worker"][i],
                 float(x[chunk]),
                 float(y[chunk]),
-                found["expected"][i],
+                float(found.expected[i]),
             ]
         )
         for i, chunk in enumerate(index)
     ]
-    more = f", the {len(rows)} farthest of them" if found["n"] > len(rows) else ""
+    more = f", the {len(rows)} farthest of them" if found.n > len(rows) else ""
     return (
-        f"<h3>Chunks that took much longer than their events say <small>{found['n']:,}{more}</small></h3>"
+        f"<h3>Chunks that took much longer than expected from their events <small>{found.n:,}{more}</small></h3>"
         + table("table-outliers", columns, rows, first=5)
     )
 
 
-def _labels(plot: Plot, x: Any, y: Any, index: Any, names: list[str]) -> None:
-    """Names of those that are farthest, as long as there is room for them."""
+def _labels(plot: Plot, x: Array, y: Array, index: Array, names: list[str]) -> None:
+    """Names of those that are farthest, as far as they do not overlap."""
     left = float(np.nanmin(x))
     width, height = float(np.nanmax(x)) - left or 1.0, float(np.nanmax(y)) or 1.0
     placed: list[tuple[float, float]] = []

@@ -1,99 +1,33 @@
-"""What the plots have in common: units, the axis of time, legends, bands."""
+"""Shared by the plots: units, the axis of time, legends, bands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from roastcoffea.visualization._figure import Colors, style_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "Scale",
-    "array",
-    "bar_height",
-    "bars_label",
-    "band",
-    "bits_scale",
-    "bytes_scale",
-    "color_bar",
-    "count_axis",
-    "from_zero",
-    "legend",
-    "line",
-    "note",
-    "right_axis",
-    "shorten",
-    "time_axis",
-    "time_scale",
-]
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from roastcoffea.binning import Array
+from roastcoffea.drawing import Scale, scale_of, shorten
+from roastcoffea.visualization._figure import Axes, Colors, Figure, style_axes
 
 
-class Scale(NamedTuple):
-    """What values are divided by, and the name of the unit then."""
-
-    divisor: float
-    unit: str
-
-    def __call__(self, values: Any) -> Any:
-        return np.asarray(values) / self.divisor
-
-
-_BYTES = (Scale(1e12, "TB"), Scale(1e9, "GB"), Scale(1e6, "MB"), Scale(1e3, "kB"), Scale(1, "B"))
-_BITS = (
-    Scale(1e12, "Tbps"),
-    Scale(1e9, "Gbps"),
-    Scale(1e6, "Mbps"),
-    Scale(1e3, "kbps"),
-    Scale(1, "bps"),
-)
 _TIMES = (Scale(3600, "h"), Scale(60, "min"), Scale(1, "s"), Scale(1e-3, "ms"), Scale(1e-6, "µs"))
-
-
-def _largest_below(scales: Sequence[Scale], largest: float, least: float) -> Scale:
-    for scale in scales:
-        if largest >= least * scale.divisor:
-            return scale
-    return scales[-1]
-
-
-def bytes_scale(largest: float) -> Scale:
-    """For bytes up to `largest`."""
-    return _largest_below(_BYTES, largest, 1)
-
-
-def bits_scale(largest: float) -> Scale:
-    """For bits per second up to `largest`."""
-    return _largest_below(_BITS, largest, 1)
 
 
 def time_scale(largest: float) -> Scale:
     """For seconds up to `largest`: two minutes or hours at least, so that a minute is 60 s."""
     if largest <= 0:
         return Scale(1, "s")
-    return _largest_below(_TIMES, largest, 2 if largest >= 60 else 1)
+    least = 2 if largest >= 60 else 1
+    return next((scale for scale in _TIMES if largest >= least * scale.divisor), _TIMES[-1])
 
 
-def array(values: Any) -> Array:
-    """The engine's memory as an array, without a copy."""
-    return np.asarray(values)
-
-
-def shorten(name: str, length: int = 34) -> str:
-    """A long name without its middle."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[-(length - 1 - head) :]}"
+def unit_scale(largest: float, unit: str) -> Scale:
+    """For seconds ("s") or bytes up to `largest`."""
+    return time_scale(largest) if unit == "s" else scale_of(largest, "B")
 
 
 # ---- axes ----
@@ -115,18 +49,17 @@ def time_axis(axes: Axes, start: float, end: float) -> Scale:
     return scale
 
 
-def note(axes: Axes, text: str) -> None:
-    """Small print below the lower right corner."""
+def note(axes: Axes, text: str, side: str = "right", below: int = 24, **options: Any) -> None:
+    """Small print below the axes, at one of their corners or in the middle."""
     axes.annotate(
         text,
-        xy=(1, 0),
+        xy=({"left": 0.0, "center": 0.5, "right": 1.0}[side], 0),
         xycoords="axes fraction",
-        xytext=(0, -24),
-        fontsize=8,
+        xytext=(0, -below),
         textcoords="offset points",
-        ha="right",
+        ha=side,
         va="top",
-        color=Colors.text,
+        **{"fontsize": 8, "color": Colors.text, **options},
     )
 
 
@@ -153,7 +86,7 @@ def right_axis(axes: Axes, label: str, color: str) -> Any:
     return right
 
 
-# ---- what is drawn ----
+# ---- lines, areas, bars ----
 
 
 def line(
@@ -181,10 +114,20 @@ def line(
     )
 
 
+def steps_area(axes: Axes, times: Array, values: Array, label: str) -> None:
+    """A number that changes in steps, its area shaded."""
+    if len(times) > 1:
+        axes.fill_between(times, 0, values, color=Colors.blue, alpha=0.14, linewidth=0, step="post")
+    line(axes, times, values, label, Colors.blue, steps=True)
+    axes.set_ylabel(label)
+    count_axis(axes.yaxis)
+    from_zero(axes, float(np.nanmax(values)))
+
+
 def band(
     axes: Axes, times: Array, low: Array, high: Array, label: str, color: str, alpha: float
 ) -> None:
-    """The room between two lines; of one single moment a bar."""
+    """The area between two lines; at one single moment a bar."""
     if len(times) == 1:
         axes.vlines(times, low, high, color=color, alpha=alpha, linewidth=5, label=label)
     else:
@@ -210,7 +153,7 @@ def legend(axes: Axes, *, title: str | None = None, handles: Any = None) -> None
 
 
 def color_bar(figure: Figure, axes: Axes, image: Any, label: str) -> None:
-    """What the colours of an image mean."""
+    """The meaning of the colours of an image."""
     bar = figure.colorbar(image, ax=axes, pad=0.02)
     bar.set_label(label, fontsize=10, color=Colors.ink)
     bar.ax.tick_params(width=0.6, length=3, color=Colors.spine, labelcolor=Colors.text, labelsize=9)
@@ -218,13 +161,25 @@ def color_bar(figure: Figure, axes: Axes, image: Any, label: str) -> None:
         spine.set_visible(False)
 
 
-def bar_height(bars: int) -> float:
-    """Of horizontal bars: few of them need not fill the figure."""
-    return min(0.7, 0.25 + 0.1 * bars)
+def row_names(axes: Axes, names: Sequence[str], largest: float, space: float) -> None:
+    """Rows from top to bottom; the axis ends at `space` times the largest value, for texts behind the bars."""
+    axes.set_yticks(range(len(names)), [shorten(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, largest * space if largest > 0 else 1)
+
+
+def row_bars(
+    axes: Axes, widths: Any, color: str, *, left: Any = 0, texts: Iterable[str] = (), **options: Any
+) -> None:
+    """Horizontal bars from top to bottom, with texts at their ends. Few of them need not fill the figure."""
+    height = min(0.7, 0.25 + 0.1 * len(widths))
+    axes.barh(range(len(widths)), widths, left=left, height=height, color=color, **{"linewidth": 0, **options})
+    for place, (width, text) in enumerate(zip(widths, texts)):
+        bars_label(axes, float(width), place, text, right=True)
 
 
 def bars_label(axes: Axes, x: float, y: float, text: str, *, right: bool) -> None:
-    """What a bar's end says; to the right of it, or above it."""
+    """The text at the end of a bar; to the right of it, or above it."""
     axes.annotate(
         text,
         xy=(x, y),

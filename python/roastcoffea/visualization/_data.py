@@ -1,26 +1,14 @@
-"""Where the numbers of a plot come from: a run's own tables and series, or what users have."""
+"""The numbers of a plot: tables and series of a run, or the user's own data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from roastcoffea import _core
 from roastcoffea.aggregation.tracking import TrackingData
-
-__all__ = [
-    "Chunks",
-    "Info",
-    "Metrics",
-    "Spans",
-    "Tracking",
-    "chunks_of",
-    "intervals_of",
-    "metrics_of",
-    "reads_of",
-    "spans_of",
-    "tracking_of",
-]
 
 Tracking: TypeAlias = Mapping[str, Any] | _core.WorkerSeries | _core.Run | None
 Chunks: TypeAlias = Iterable[Mapping[str, Any]] | _core.Table | _core.Run | None
@@ -35,15 +23,17 @@ DECORATE = (
 TRACK = "collect with MetricsCollector(client, track_workers=True)"
 
 
-def tracking_of(tracking_data: Tracking) -> Mapping[str, Any] | _core.WorkerSeries:
-    """The series where there is one: millions of samples need no Python objects then."""
-    found = tracking_data.series if isinstance(tracking_data, _core.Run) else tracking_data
-    if found is None:
+def tracking_of(tracking_data: Tracking) -> _core.Run:
+    """A run with the samples of the workers; from a series without a Python object for each."""
+    if tracking_data is None:
         raise ValueError(f"tracking_data cannot be None: {TRACK}")
-    if isinstance(found, TrackingData):
-        # dict() makes what was not made yet, where there is no series to be had without that.
-        return found.series if isinstance(found.series, _core.WorkerSeries) else dict(found)
-    return found
+    if isinstance(tracking_data, _core.Run):
+        return tracking_data
+    if isinstance(tracking_data, TrackingData):
+        # dict() makes the samples where the series cannot be had without that.
+        series = tracking_data.series
+        return _core.Run(series=series if series is not None else dict(tracking_data))
+    return _core.Run(series=tracking_data)
 
 
 def _run_of(chunks: Iterable[Mapping[str, Any]] | _core.Run | None) -> _core.Run:
@@ -62,7 +52,7 @@ def chunks_of(chunks: Chunks) -> _core.Table:
 
 
 def reads_of(chunks: Chunks) -> _core.Table:
-    """The table of what was read of each branch."""
+    """The table of the reads of each branch."""
     table = chunks if isinstance(chunks, _core.Table) else _run_of(chunks).reads
     if len(table) == 0:
         raise ValueError(
@@ -72,15 +62,27 @@ def reads_of(chunks: Chunks) -> _core.Table:
     return table
 
 
-def intervals_of(info: Info) -> Any:
-    """A chunk_info as it is; of chunks when each began and ended, and the bytes that it read."""
+def intervals_of(info: Info) -> tuple[Any, Any, Any]:
+    """When each chunk began and ended, and the bytes that it read; from chunks or a chunk_info."""
     if isinstance(info, Mapping):
         if info:
-            return info
+            return _rows_of(info)
     elif info is not None:
         table = chunks_of(info)
         return table.column("t_start"), table.column("t_end"), table.column("bytes_read")
-    raise ValueError(f"No chunk_info provided: pass metrics['chunk_info']; to have one, {DECORATE}")
+    raise ValueError(f"No chunk_info provided: pass metrics['chunk_info']; to get it, {DECORATE}")
+
+
+def _rows_of(info: Mapping[Any, Any]) -> tuple[Any, Any, Any]:
+    rows = np.empty((len(info), 3))
+    for place, row in enumerate(info.values()):
+        try:
+            rows[place] = [np.nan if value is None else float(value) for value in row[:3]]
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"chunk_info: {row!r} is no (t_start, t_end, bytes_read)"
+            ) from None
+    return rows[:, 0], rows[:, 1], rows[:, 2]
 
 
 def metrics_of(metrics: Metrics) -> Mapping[str, Any]:
@@ -92,7 +94,7 @@ def metrics_of(metrics: Metrics) -> Mapping[str, Any]:
     return metrics.metrics() if isinstance(metrics, _core.Run) else metrics
 
 
-def spans_of(span_metrics: Spans) -> Mapping[Any, Any]:
+def spans_of(span_metrics: Spans) -> dict[tuple[str, ...], float]:
     """The figures of Dask's spans."""
-    found = span_metrics.spans if isinstance(span_metrics, _core.Run) else span_metrics
-    return {} if found is None else found
+    run = span_metrics if isinstance(span_metrics, _core.Run) else _core.Run(spans=span_metrics)
+    return run.spans

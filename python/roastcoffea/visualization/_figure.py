@@ -1,12 +1,11 @@
-"""Figures: how they are made, what they look like, where they go.
+"""Figures: how they are made, styled and saved.
 
-A figure is a plain object that goes when nobody holds it any more: pyplot does not know it, so a
-loop over a thousand plots keeps none of them. It shows itself in a notebook (``_repr_png_``).
+A figure is a plain object without a reference in pyplot, so a loop over a thousand plots keeps none of them. It shows
+itself in a notebook (``_repr_png_``).
 
-There is one exception, for those who look at figures as they are made. Where pyplot is in use and
-its backend can show something (a window, a notebook's inline backend), a figure belongs to pyplot,
-so that it appears below the cell or with ``plt.show()``; but not in a script that is not
-interactive and saves it to a file, where nobody would ever close it.
+There is one exception for interactive use. If pyplot is in use and its backend can show figures (a window, a notebook's
+inline backend), a figure belongs to pyplot, so that it appears below the cell or with ``plt.show()``. In a script that
+saves the figure to a file it does not, because nothing would close it.
 """
 
 from __future__ import annotations
@@ -15,28 +14,26 @@ import io
 import sys
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 try:
+    from matplotlib.axes import Axes as Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
 except ImportError as error:
     raise ImportError(
         "plots need matplotlib, which cannot be imported here: install it with "
         "`python -m pip install matplotlib`"
     ) from error
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["Colors", "PlotFigure", "finish", "new_figure", "save", "style_axes", "unshown"]
-
 Output = str | PathLike[str] | None
 Size = tuple[float, float]
+# What every plot returns.
+Drawn: TypeAlias = tuple[Figure, Axes]
 
 
 class Colors:
-    """Told apart by everyone: the palette of Okabe and Ito, and greys."""
+    """Safe for colour-blind readers: the palette of Okabe and Ito, and greys."""
 
     blue = "#0072B2"
     orange = "#E69F00"
@@ -58,7 +55,7 @@ _nothing_shown = 0
 
 
 class PlotFigure(Figure):
-    """A figure that a notebook can show though pyplot does not know it."""
+    """A figure that a notebook can show without pyplot."""
 
     def _repr_png_(self) -> bytes:
         target = io.BytesIO()
@@ -79,7 +76,7 @@ class unshown:
 
 
 def _in_kernel() -> bool:
-    """A notebook: there somebody looks, though perhaps nobody has imported pyplot yet."""
+    """Whether this is a notebook, where figures are shown even before pyplot is imported."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and getattr(shell, "kernel", None) is not None
@@ -127,15 +124,13 @@ def style_axes(axes: Axes, *, grid: str = "y") -> None:
 
 
 def save(figure: Figure, output_path: Output) -> None:
-    """To a file whose name says the format; its folder is made."""
+    """Saves to a file; its name gives the format, its folder is made."""
     if output_path is not None:
         Path(output_path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(output_path, dpi=150)
 
 
-def finish(
-    figure: PlotFigure, axes: Axes, title: str, output_path: Output
-) -> tuple[PlotFigure, Axes]:
+def finish(figure: Figure, axes: Axes, title: str, output_path: Output) -> Drawn:
     """The title, and the file if one is wanted."""
     axes.set_title(title, fontsize=12, fontweight="bold", color=Colors.ink, pad=10)
     save(figure, output_path)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from roastcoffea.aggregation.backends.dask import DaskTrackingDataParser
+from roastcoffea.aggregation.backends.common import TrackingDataParser
 
-__all__ = ["get_parser", "known_parsers", "plugin_backends", "register_parser"]
+__all__ = ["COMMON", "get_parser", "is_common", "known_parsers", "plugin_backends", "register_parser"]
 
 # Tracking data has one form, whoever collected it; a backend may still bring a parser of its own.
-_PARSERS: dict[str, Any] = {
-    "dask": DaskTrackingDataParser,
-    "local": DaskTrackingDataParser,
-}
+COMMON = "common"
+_PARSERS: dict[str, Any] = dict.fromkeys((COMMON, "dask", "local"), TrackingDataParser)
 _GROUP = "roastcoffea.backends"
 
 
@@ -24,14 +22,19 @@ def plugin_backends() -> dict[str, EntryPoint]:
 
 def known_parsers() -> list[str]:
     """The names of all backends that have a parser."""
-    return sorted({*_PARSERS, *plugin_backends()})
+    return sorted({*_PARSERS, *plugin_backends()} - {COMMON})
+
+
+def is_common(parser: Any) -> bool:
+    """Whether it is the parser of the common form: then the engine reads the tracking data itself."""
+    return type(parser) is TrackingDataParser
 
 
 def register_parser(name: str, parser: Any = None) -> None:
-    """Makes a backend known; without a parser of its own (a class or an object) it uses the common one."""
+    """Registers a backend; without a parser of its own (a class or an object) it uses the common one."""
     if parser is not None and not callable(getattr(parser, "parse_tracking_data", None)):
         raise TypeError(f"parser: {parser!r} has no parse_tracking_data()")
-    _PARSERS[name] = DaskTrackingDataParser if parser is None else parser
+    _PARSERS[name] = TrackingDataParser if parser is None else parser
 
 
 def get_parser(name: str) -> Any:

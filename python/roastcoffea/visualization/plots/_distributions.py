@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from roastcoffea._core import format_value
-from roastcoffea.visualization._axes import Scale, array, count_axis, from_zero, legend
-from roastcoffea.visualization._figure import Colors
+from roastcoffea.binning import Histogram
+from roastcoffea.drawing import Scale
+from roastcoffea.visualization._axes import count_axis, from_zero, legend
+from roastcoffea.visualization._figure import Colors, Drawn, Output, Size, finish, new_figure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-    from roastcoffea._core import _Histogram
-
-__all__ = ["draw_histogram"]
-
-# Beyond this one single value cannot be seen beside the highest bar.
+# Beyond this one single value cannot be seen next to the highest bar.
 LINEAR_RANGE = 500
 
 
 def draw_histogram(
-    axes: Axes, data: _Histogram, scale: Scale, unit: str, label: str, what: str
-) -> None:
+    data: Histogram,
+    scale: Scale,
+    unit: str,
+    label: str,
+    what: str,
+    output_path: Output,
+    figsize: Size,
+    title: str,
+) -> Drawn:
     """Bars, mean and median. `unit` is that of the values, `what` is counted."""
-    edges, counts = scale(data["edges"]), array(data["counts"])
+    figure, axes = new_figure(figsize, output_path)
+    edges, counts = scale(data.edges), data.counts
     axes.bar(
         edges[:-1],
         counts,
@@ -35,8 +37,8 @@ def draw_histogram(
         linewidth=0.4,
     )
     for value, name, color, style in (
-        (data["mean"], "Mean", Colors.vermilion, "-"),
-        (data["median"], "Median", Colors.ink, "--"),
+        (data.mean, "Mean", Colors.vermilion, "-"),
+        (data.median, "Median", Colors.ink, "--"),
     ):
         axes.axvline(
             value / scale.divisor,
@@ -53,4 +55,5 @@ def draw_histogram(
     else:
         count_axis(axes.yaxis)
         from_zero(axes, float(counts.max()))
-    legend(axes, title=f"{data['n']:,} {what}\nlargest: {format_value(data['max'], unit)}")
+    legend(axes, title=f"{data.n:,} {what}\nlargest: {format_value(data.max, unit)}")
+    return finish(figure, axes, title, output_path)

@@ -1,4 +1,4 @@
-"""One value a chunk, in the order in which the chunks began."""
+"""One value per chunk, in the order in which the chunks began."""
 
 from __future__ import annotations
 
@@ -6,62 +6,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roastcoffea import _core
-from roastcoffea.visualization._axes import Array, Scale, band, count_axis, from_zero, legend, line
+from roastcoffea.binning import Ranges, ranges
+from roastcoffea.drawing import Scale
+from roastcoffea.visualization._axes import band, count_axis, from_zero, legend, line
+from roastcoffea.visualization._figure import Axes, Colors
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from roastcoffea._core import Table
 
-    from roastcoffea._core import Table, _Ranges
-
-__all__ = ["MOST_BARS", "draw_per_chunk", "places_of", "ranges_of"]
 
 # Bars that are still seen as bars; beyond that stretches of neighbours are drawn.
 MOST_BARS = 200
 STRETCHES = 400
 LEAST_STRETCH = 10
+BAND = "Lowest to highest\nof {:,} chunks"
 
 
-def ranges_of(table: Table, column: str, missing: str) -> _Ranges:
-    """The values of a column as they are where there are few, otherwise in stretches."""
+def ranges_of(table: Table, column: str, missing: str) -> Ranges:
+    """The values of a column; many values are combined into ranges of neighbours."""
     groups = len(table) if len(table) <= MOST_BARS else min(STRETCHES, len(table) // LEAST_STRETCH)
-    data = _core.plot_ranges(table.column(column), groups, order=table.column("t_start"))
+    data = ranges(table.column(column), groups, table.column("t_start"))
     if data is None:
         raise ValueError(missing)
     return data
 
 
-def places_of(data: _Ranges, chunks: int) -> Array:
-    """Where the values stand: number of the chunk, or the middle of the stretch."""
-    groups = len(data["means"])
-    return (np.arange(groups) + 0.5) * (chunks / groups) - 0.5
-
-
 def draw_per_chunk(
-    axes: Axes, data: _Ranges, chunks: int, scale: Scale, color: str, label: str, text: str
+    axes: Axes,
+    data: Ranges,
+    chunks: int,
+    scale: Scale,
+    color: str,
+    label: str | None = None,
+    *,
+    band_label: str = "",
+    width: float = 0.8,
+    shift: float = 0.0,
 ) -> None:
-    """Bars; of many chunks the mean and the extremes of neighbours. `text` formats the mean."""
-    places, means = places_of(data, chunks), scale(data["means"])
+    """Bars; of many chunks the mean and the extremes of neighbours."""
+    groups, means = len(data.means), scale(data.means)
+    places = (np.arange(groups) + 0.5) * (chunks / groups) - 0.5
     if chunks <= MOST_BARS:
-        axes.bar(places, means, width=0.8, color=color, linewidth=0)
-    else:
-        band(
-            axes,
-            places,
-            scale(data["lows"]),
-            scale(data["highs"]),
-            f"Lowest to highest\nof {chunks / len(means):,.0f} chunks",
-            color,
-            0.22,
-        )
-        line(axes, places, means, "Mean of these", color, width=1.1)
-    mean = data["mean"] / scale.divisor
-    axes.axhline(
-        mean, color="#262626", linewidth=1, linestyle="--", label=f"Mean: {text.format(mean)}"
-    )
+        axes.bar(places + shift, means, width=width, color=color, linewidth=0, label=label)
+        return
+    about = band_label.format(round(chunks / groups)) or "_band"
+    band(axes, places, scale(data.lows), scale(data.highs), about, color, 0.22)
+    line(axes, places, means, label or "Mean of these", color, width=1.1)
+
+
+def mean_line(axes: Axes, mean: float, text: str) -> None:
+    axes.axhline(mean, color=Colors.ink, linewidth=1, linestyle="--", label=f"Mean: {text}")
+
+
+def finish_per_chunk(axes: Axes, chunks: int, largest: float, label: str) -> None:
+    """Axes and legend."""
     axes.set_ylabel(label)
     axes.set_xlabel("Chunk (in the order of their start)")
     count_axis(axes.xaxis)
     axes.set_xlim(-0.5 - 0.01 * chunks, chunks - 0.5 + 0.01 * chunks)
-    from_zero(axes, data["max"] / scale.divisor)
+    from_zero(axes, largest)
     legend(axes)

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.visualization._axes import bar_height, legend, note, shorten, time_scale
+from roastcoffea.drawing import BUDGET_PARTS
+from roastcoffea.visualization._axes import legend, note, row_bars, row_names, time_scale
 from roastcoffea.visualization._data import Metrics, metrics_of
-from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure, style_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from roastcoffea.visualization._figure import (
+    Axes, Colors, Drawn, Output, Size, finish, new_figure, style_axes,
+)
 
 __all__ = ["plot_core_second_budget"]
 
-# In the order of a task's life, then what is none of it: key, label, colour.
-PARTS = (
-    ("before_process", "Before process()", Colors.orange),
-    ("read", "Read", Colors.sky),
-    ("compute_cpu", "Compute, on the CPU", Colors.green),
-    ("compute_offcpu", "Compute, off the CPU", "#8fd0bb"),
-    ("after_process", "After process()", Colors.yellow),
-    ("reduction", "Reduction", Colors.blue),
-    ("other_tasks", "Other tasks", "#7fa8c9"),
-    ("worker_overhead", "Worker overhead", Colors.purple),
-    ("lost", "Lost", Colors.vermilion),
-    ("idle_ramp_up", "Idle: ramp-up", "#737373"),
-    ("idle_starved", "Idle: starved", "#949494"),
-    ("idle_between", "Idle: between tasks", "#b5b5b5"),
-    ("idle_tail", "Idle: tail", "#d1d1d1"),
-    ("unaccounted", "Unaccounted", "#f2f2f2"),
-)
 MOST_BARS = 25
-# A share below this has no room for its number.
+# The number of a smaller share would not fit into its part.
 LEAST_TEXT = 0.045
 
 
@@ -43,8 +25,8 @@ def plot_core_second_budget(
     output_path: Output = None,
     figsize: Size = (12, 4),
     title: str = "Core-Second Budget",
-) -> tuple[Figure, Axes]:
-    """The parts of the core-seconds that were there, as one stacked bar.
+) -> Drawn:
+    """The parts of the available core-seconds, as one stacked bar.
 
     Of a budget by dataset, worker, host or file: one bar each.
 
@@ -56,19 +38,19 @@ def plot_core_second_budget(
     style_axes(axes, grid="x")
     largest = max(sum(value for value in parts.values() if value > 0) for _, parts in shown)
     scale = time_scale(largest)
-    used = [part for part in PARTS if any(parts.get(part[0], 0) > 0 for _, parts in shown)]
+    used = [part for part in BUDGET_PARTS if any(parts.get(part[0], 0) > 0 for _, parts in shown)]
     left = [0.0] * len(shown)
     for key, label, color in used:
         widths = [max(parts.get(key, 0.0), 0.0) / scale.divisor for _, parts in shown]
-        axes.barh(
-            range(len(shown)),
+        known = key != "unaccounted"
+        row_bars(
+            axes,
             widths,
+            color,
             left=left,
-            height=bar_height(len(shown)),
-            color=color,
-            edgecolor="#a6a6a6" if key == "unaccounted" else "white",
+            edgecolor="white" if known else "#a6a6a6",
             linewidth=0.5,
-            hatch="////" if key == "unaccounted" else "",
+            hatch="" if known else "////",
             label=_label(label, key, shown),
         )
         for place, width in enumerate(widths):
@@ -99,9 +81,7 @@ def _finish_axes(
             unit, f"Core-time ({unit})"
         )
     )
-    axes.set_yticks(range(len(shown)), [shorten(name) for name, _ in shown])
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlim(0, largest * 1.01 if largest > 0 else 1)
+    row_names(axes, [name for name, _ in shown], largest, 1.01)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
 
@@ -139,7 +119,7 @@ def _bars_of(budget: Any) -> list[tuple[str, dict[str, float]]]:
 
 
 def _parts_of(budget: Mapping[str, Any]) -> dict[str, float]:
-    known = {key for key, _, _ in PARTS}
+    known = {key for key, _, _ in BUDGET_PARTS}
     parts = {key: float(value) for key, value in budget["parts"].items() if value is not None}
     unknown = sum(value for key, value in parts.items() if key not in known)
     if unknown:

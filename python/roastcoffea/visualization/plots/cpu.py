@@ -1,16 +1,13 @@
-"""What the workers' cores did over time."""
+"""Use of the workers' cores over time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roastcoffea.visualization._figure import Output, Size
+from roastcoffea.visualization._figure import Drawn, Output, Size
 from roastcoffea.visualization.plots._timelines import Measure, draw_mean, draw_per_worker, missing
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from roastcoffea.visualization._data import Tracking
 
 __all__ = [
@@ -45,7 +42,7 @@ def plot_cpu_utilization_mean_timeline(
     output_path: Output = None,
     figsize: Size = (10, 4),
     title: str = "CPU Utilization Over Time",
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """CPU in per cent of the workers' cores: mean and spread over workers."""
     return draw_mean(tracking_data, _CPU, output_path, figsize, title)
 
@@ -56,7 +53,7 @@ def plot_cpu_utilization_per_worker_timeline(
     figsize: Size = (12, 6),
     title: str = "CPU Utilization Per Worker Over Time",
     max_legend_entries: int = 5,
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """CPU in per cent of its cores, of each worker."""
     return draw_per_worker(tracking_data, _CPU, output_path, figsize, title, max_legend_entries)
 
@@ -67,7 +64,7 @@ def plot_occupancy_timeline(
     figsize: Size = (12, 6),
     title: str = "Worker Occupancy Over Time",
     max_legend_entries: int = 5,
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Seconds of work that the scheduler expects each worker to have before it."""
     return draw_per_worker(
         tracking_data, _OCCUPANCY, output_path, figsize, title, max_legend_entries
@@ -80,7 +77,7 @@ def plot_executing_tasks_timeline(
     figsize: Size = (12, 6),
     title: str = "Executing Tasks Per Worker Over Time",
     max_legend_entries: int = 5,
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Tasks that run on each worker."""
     return draw_per_worker(
         tracking_data, _EXECUTING, output_path, figsize, title, max_legend_entries

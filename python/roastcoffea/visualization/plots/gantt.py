@@ -1,4 +1,4 @@
-"""Which worker was at which chunk when."""
+"""The chunks of each worker over time."""
 
 from __future__ import annotations
 
@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roastcoffea import _core
-from roastcoffea.visualization._axes import (
-    Array,
-    Scale,
-    array,
-    color_bar,
-    legend,
-    shorten,
-    time_axis,
-)
+from roastcoffea.binning import Array, Gantt, gantt
+from roastcoffea.drawing import Scale, owner_column, shorten
+from roastcoffea.visualization._axes import color_bar, legend, time_axis
 from roastcoffea.visualization._data import DECORATE, Chunks, chunks_of
-from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure, style_axes
+from roastcoffea.visualization._figure import (
+    Axes, Colors, Drawn, Figure, Output, Size, finish, new_figure, style_axes,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from roastcoffea._core import Table, _Gantt
+    from roastcoffea._core import Table
 
 __all__ = ["plot_chunk_gantt"]
 
@@ -40,56 +32,46 @@ def plot_chunk_gantt(
     figsize: Size = (12, 7),
     title: str = "Chunks Per Worker Over Time",
     max_legend_entries: int = 5,
-) -> tuple[Figure, Axes]:
-    """A bar a chunk in the row of its worker, coloured by dataset, failed ones in red.
+) -> Drawn:
+    """One bar per chunk in the row of its worker, coloured by dataset, failed ones in red.
 
     Workers with several threads have several rows.
 
     Beyond 5,000 chunks or 100 workers: how many chunks of a worker ran at a time, as shades.
     """
     table = chunks_of(chunk_metrics)
-    column = _owner_column(table)
+    column = owner_column(table)
+    if column is None:
+        raise ValueError(f"No worker in chunk metrics: {DECORATE}")
     owners = table.categories(column)
-    data = _core.plot_gantt(
+    data = gantt(
         table.column(f"{column}.code"),
         table.column("t_start"),
         table.column("t_end"),
-        len(owners),
         limit=MOST_CHUNKS,
         rows=MOST_ROWS,
     )
     if data is None:
         raise ValueError(f"No times or no workers in chunk metrics: {DECORATE}")
     figure, axes = new_figure(figsize, output_path)
-    style_axes(axes, grid="x" if "row" in data else "")
-    scale = time_axis(axes, data["start"], float(data["edges"][-1]))
-    names = [owners[code] for code in data["owners"]]
-    if "row" in data:
+    style_axes(axes, grid="x" if data.busy is None else "")
+    scale = time_axis(axes, data.start, float(data.edges[-1]))
+    if data.busy is None:
         _draw_bars(axes, data, table, scale, max(1, max_legend_entries))
-        _name_rows(axes, array(data["first_row"]), names)
     else:
-        _draw_shades(figure, axes, data, scale)
-        _name_rows(axes, np.linspace(0, len(names), data["rows"] + 1), names, data["rows"])
+        _draw_shades(figure, axes, data, data.busy, scale)
+    _name_rows(axes, data, [owners[code] for code in data.owners])
     return finish(figure, axes, title, output_path)
 
 
-def _owner_column(table: Table) -> str:
-    """The worker; where none is named, the host."""
-    for column in ("worker", "host"):
-        if table.categories(column):
-            return column
-    raise ValueError(f"No worker in chunk metrics: {DECORATE}")
-
-
-def _draw_bars(axes: Axes, data: _Gantt, table: Table, scale: Scale, entries: int) -> None:
+def _draw_bars(axes: Axes, data: Gantt, table: Table, scale: Scale, entries: int) -> None:
     from matplotlib.collections import PolyCollection
     from matplotlib.patches import Patch
 
-    chunk = array(data["chunk"])
-    left = scale(data["left"])
+    left = scale(data.left)
     # Narrower than this a bar would not be seen at all.
-    width = np.maximum(scale(data["width"]), 4e-4 * scale(data["edges"])[-1])
-    top = array(data["row"]) + 0.1
+    width = np.maximum(scale(data.width), 4e-4 * scale(data.edges)[-1])
+    top = data.row + 0.1
     corners = np.stack(
         [
             np.stack([left, top], 1),
@@ -100,8 +82,8 @@ def _draw_bars(axes: Axes, data: _Gantt, table: Table, scale: Scale, entries: in
         1,
     )
     datasets = table.categories("dataset")
-    codes = array(table.column("dataset.code"))[chunk]
-    failed = array(table.column("error.code"))[chunk] >= 0
+    codes = table.column("dataset.code")[data.chunk]
+    failed = table.column("error.code")[data.chunk] >= 0
     colors, handles = _dataset_colors(datasets, codes, entries)
     face = np.where(failed, Colors.vermilion, colors)
     axes.add_collection(
@@ -114,7 +96,7 @@ def _draw_bars(axes: Axes, data: _Gantt, table: Table, scale: Scale, entries: in
 
 
 def _dataset_colors(datasets: list[str], codes: Array, entries: int) -> tuple[Array, list[object]]:
-    """A colour a chunk; datasets beyond the entries of the legend are grey."""
+    """One colour per chunk; datasets beyond the entries of the legend are grey."""
     from matplotlib.patches import Patch
 
     chunks = np.bincount(codes[codes >= 0], minlength=len(datasets))
@@ -134,36 +116,31 @@ def _dataset_colors(datasets: list[str], codes: Array, entries: int) -> tuple[Ar
     return palette[codes], handles
 
 
-def _draw_shades(figure: Figure, axes: Axes, data: _Gantt, scale: Scale) -> None:
-    edges, rows = scale(data["edges"]), data["rows"]
-    busy = array(data["busy"]).reshape(rows, len(edges) - 1)
+def _draw_shades(figure: Figure, axes: Axes, data: Gantt, busy: Array, scale: Scale) -> None:
+    edges = scale(data.edges)
     image = axes.imshow(
         busy,
         aspect="auto",
         cmap="Blues",
         interpolation="nearest",
         vmin=0,
-        extent=(float(edges[0]), float(edges[-1]), len(data["owners"]), 0),
+        extent=(float(edges[0]), float(edges[-1]), len(data.owners), 0),
     )
-    color_bar(figure, axes, image, f"Chunks running per worker ({data['n']:,} in all)")
+    color_bar(figure, axes, image, f"Chunks running per worker ({data.n:,} in all)")
 
 
-def _name_rows(axes: Axes, first_row: Array, names: list[str], rows: int | None = None) -> None:
+def _name_rows(axes: Axes, data: Gantt, names: list[str]) -> None:
     """Each worker at the middle of its rows; of many only how many there are."""
+    first_row = data.first_row
     axes.set_ylim(float(first_row[-1]), 0)
     if len(names) <= MOST_NAMES:
         middles = (first_row[:-1] + first_row[1:]) / 2
         axes.set_yticks(middles, [shorten(name, 28) for name in names])
         axes.tick_params(axis="y", length=0)
-        axes.hlines(
-            first_row[1:-1],
-            0,
-            1,
-            transform=axes.get_yaxis_transform(),
-            color=Colors.grid,
-            linewidth=0.6,
-        )
+        across = axes.get_yaxis_transform()
+        axes.hlines(first_row[1:-1], 0, 1, transform=across, color=Colors.grid, linewidth=0.6)
         return
-    merged = f", {len(names) / rows:.0f} to a row" if rows is not None and rows < len(names) else ""
+    rows = len(first_row) - 1
+    merged = f", {len(names) / rows:.0f} to a row" if rows < len(names) else ""
     axes.set_yticks([])
     axes.set_ylabel(f"{len(names):,} workers, in the order of their first chunk{merged}")

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from roastcoffea import _core
-from roastcoffea.visualization._axes import (
-    Scale,
-    array,
-    bar_height,
-    bars_label,
-    bytes_scale,
-    legend,
-    note,
-    shorten,
-    time_scale,
-)
+from roastcoffea._core import format_value
+from roastcoffea.visualization._axes import bars_label, legend, note, row_bars, row_names, unit_scale
 from roastcoffea.visualization._data import Spans, spans_of
-from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure, style_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from roastcoffea.visualization._figure import (
+    Colors, Drawn, Output, Size, finish, new_figure, style_axes,
+)
 
 __all__ = [
     "extract_per_task_metrics",
@@ -38,13 +24,28 @@ _SPANS = (
     "scheduler has the spans extension (distributed.diagnostics.enable-spans, the default)"
 )
 
-# What is stacked: label, activity, colour.
+# The parts of a bar: label, activity, colour.
 _Parts = tuple[tuple[str, str, str], ...]
 
 
 def extract_per_task_metrics(span_metrics: Spans) -> dict[str, dict[str, float]]:
     """``{task: {activity: seconds or bytes}}`` of what the tasks themselves did."""
-    return _core.plot_tasks(spans_of(span_metrics))
+    return _tasks_of(span_metrics, outside=False)
+
+
+# Dask tells seconds and counts of every activity, and bytes of these.
+_IN_BYTES = ("memory-read", "disk-read", "disk-write")
+
+
+def _tasks_of(span_metrics: Spans, outside: bool) -> dict[str, dict[str, float]]:
+    """By task; with `outside` also what workers did outside tasks, by its name ("get-data")."""
+    tasks: dict[str, dict[str, float]] = {}
+    for (context, *prefix, activity, unit), value in spans_of(span_metrics).items():
+        inside = context == "execute" and bool(prefix)
+        if unit == ("bytes" if activity in _IN_BYTES else "seconds") and (inside or outside):
+            of_task = tasks.setdefault(prefix[0] if inside else context, {})
+            of_task[activity] = of_task.get(activity, 0.0) + value
+    return tasks
 
 
 def plot_per_task_cpu_io(
@@ -52,7 +53,7 @@ def plot_per_task_cpu_io(
     output_path: Output = None,
     title: str = "CPU vs I/O Time per Task",
     figsize: Size = (12, 6),
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Time on the CPU, and time that the task's thread waited (for files, mostly)."""
     parts = (
         ("CPU", "thread-cpu", Colors.blue),
@@ -66,7 +67,7 @@ def plot_per_task_bytes_read(
     output_path: Output = None,
     title: str = "Bytes Read per Task",
     figsize: Size = (12, 6),
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Bytes that tasks read from their worker's memory and from its spilled data on disk."""
     parts = (
         ("From memory", "memory-read", Colors.blue),
@@ -82,10 +83,10 @@ def plot_per_task_overhead(
     output_path: Output = None,
     title: str = "Compression & Serialization Overhead per Task",
     figsize: Size = (12, 6),
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Time that went into packing and unpacking: in tasks, and when workers exchange data.
 
-    Rows such as "get-data" and "gather-dep" are what Dask's workers do beside tasks.
+    Rows such as "get-data" and "gather-dep" are what Dask's workers do outside tasks.
     """
     parts = (
         ("Compress", "compress", Colors.blue),
@@ -105,9 +106,9 @@ def _draw(
     output_path: Output,
     title: str,
     figsize: Size,
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     # Only the time of packing lies outside tasks, most of it: where workers send and fetch data.
-    tasks = _core.plot_tasks(spans_of(span_metrics), beside=what == "overhead")
+    tasks = _tasks_of(span_metrics, outside=what == "overhead")
     names = [
         name
         for name, values in tasks.items()
@@ -115,34 +116,24 @@ def _draw(
     ]
     if not names:
         raise ValueError(f"No per-task {what} metrics found in span_metrics: {_SPANS}")
-    amounts = array(
+    amounts = np.array(
         [[tasks[name].get(activity, 0.0) for _, activity, _ in parts] for name in names]
     )
     totals = amounts.sum(axis=1)
     most = np.argsort(-totals, kind="stable")[:MOST_TASKS]
     largest = float(totals.max())
-    scale: Scale = bytes_scale(largest) if unit == "bytes" else time_scale(largest)
+    scale = unit_scale(largest, unit)
     figure, axes = new_figure(figsize, output_path)
     style_axes(axes, grid="x")
-    places, left = np.arange(len(most)), np.zeros(len(most))
+    left = np.zeros(len(most))
     for column, (part, _, color) in enumerate(parts):
         width = scale(amounts[most, column])
-        axes.barh(
-            places,
-            width,
-            left=left,
-            height=bar_height(len(most)),
-            color=color,
-            label=part,
-            linewidth=0,
-        )
+        row_bars(axes, width, color, left=left, label=part)
         left = left + width
     for place, task in enumerate(most):
-        text = _core.format_value(float(totals[task]), unit)
+        text = format_value(float(totals[task]), unit)
         bars_label(axes, float(left[place]), place, text, right=True)
-    axes.set_yticks(places, [shorten(names[task]) for task in most])
-    axes.set_ylim(len(most) - 0.4, -0.6)
-    axes.set_xlim(0, largest / scale.divisor * 1.12 if largest > 0 else 1)
+    row_names(axes, [names[task] for task in most], largest / scale.divisor, 1.12)
     axes.set_xlabel(f"{label} ({scale.unit})")
     if len(names) > len(most):
         note(axes, f"… and {len(names) - len(most):,} more tasks")

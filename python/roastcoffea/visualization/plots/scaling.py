@@ -1,24 +1,15 @@
-"""How well the cluster was used, and what there was of it."""
+"""How well the cluster was used, and its size."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.visualization._axes import (
-    bars_label,
-    bytes_scale,
-    count_axis,
-    from_zero,
-    right_axis,
-)
+from roastcoffea.drawing import scale_of
+from roastcoffea.visualization._axes import bars_label, count_axis, from_zero, note, right_axis
 from roastcoffea.visualization._data import Metrics, metrics_of
-from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from roastcoffea.visualization._figure import Axes, Colors, Drawn, Output, Size, finish, new_figure
 
 __all__ = ["plot_efficiency_summary", "plot_resource_utilization"]
 
@@ -28,8 +19,8 @@ def plot_efficiency_summary(
     output_path: Output = None,
     figsize: Size = (10, 6),
     title: str = "Efficiency Metrics Summary",
-) -> tuple[Figure, Axes]:
-    """What share of the cores' time was used; the speed-up stands below."""
+) -> Drawn:
+    """The share of the cores' time that was used, and the speed-up."""
     found = metrics_of(metrics)
     bars = _known(
         found,
@@ -47,17 +38,15 @@ def plot_efficiency_summary(
             "Coffea's report (savemetrics=True, set_coffea_report) and track_workers=True"
         )
     figure, axes = new_figure(figsize, output_path)
-    for place, (_, value) in enumerate(bars):
-        axes.bar(place, value, width=0.6, color=Colors.blue, alpha=0.85)
-        bars_label(axes, place, value, f"{value:.1f}%", right=False)
-    axes.set_xticks(range(len(bars)), [name for name, _ in bars])
-    axes.set_xlim(-0.6, max(len(bars), 1) - 0.4)
+    _columns(axes, [(value, f"{value:.1f}%") for _, value in bars], Colors.blue)
+    _names(axes, [name for name, _ in bars])
     axes.set_ylabel("Share (%)")
     from_zero(axes, max((value for _, value in bars), default=0), 102)
     if speedup is not None:
         wall = found.get("wall_time", found.get("elapsed_time_seconds"))
         over = f" of {format_value(wall, 's')}" if wall is not None else ""
-        _below(axes, f"Speed-up: {speedup:,.2f}× (CPU time / wall time{over})")
+        text = f"Speed-up: {speedup:,.2f}× (CPU time / wall time{over})"
+        note(axes, text, "center", 46, fontsize=11, color=Colors.ink)
     return finish(figure, axes, title, output_path)
 
 
@@ -66,8 +55,8 @@ def plot_resource_utilization(
     output_path: Output = None,
     figsize: Size = (10, 6),
     title: str = "Resource Utilization Summary",
-) -> tuple[Figure, Axes]:
-    """Workers and cores to the left, memory a worker to the right."""
+) -> Drawn:
+    """Workers and cores to the left, memory per worker to the right."""
     found = metrics_of(metrics)
     counts = _known(
         found,
@@ -90,23 +79,17 @@ def plot_resource_utilization(
             "MetricsCollector(client, track_workers=True)"
         )
     figure, axes = new_figure(figsize, output_path)
-    names = [name for name, _ in counts + memory]
-    for place, (_, value) in enumerate(counts):
-        axes.bar(place, value, width=0.6, color=Colors.blue, alpha=0.85)
-        bars_label(axes, place, value, format_value(value, "1"), right=False)
+    _columns(axes, [(value, format_value(value, "1")) for _, value in counts], Colors.blue)
     axes.set_ylabel("Number", color=Colors.blue)
     count_axis(axes.yaxis)
     from_zero(axes, 1.03 * max((value for _, value in counts), default=0))
     if memory:
-        scale = bytes_scale(max(value for _, value in memory))
+        scale = scale_of(max(value for _, value in memory), "B")
         right = right_axis(axes, f"Memory ({scale.unit})", Colors.vermilion)
-        for place, (_, value) in enumerate(memory, len(counts)):
-            height = value / scale.divisor
-            right.bar(place, height, width=0.6, color=Colors.vermilion, alpha=0.85)
-            bars_label(right, place, height, format_value(value, "bytes"), right=False)
-        from_zero(right, 1.03 * max(value for _, value in memory) / scale.divisor)
-    axes.set_xticks(range(len(names)), names)
-    axes.set_xlim(-0.6, len(names) - 0.4)
+        bars = [(value / scale.divisor, format_value(value, "bytes")) for _, value in memory]
+        _columns(right, bars, Colors.vermilion, first=len(counts))
+        from_zero(right, 1.03 * max(height for height, _ in bars))
+    _names(axes, [name for name, _ in counts + memory])
     return finish(figure, axes, title, output_path)
 
 
@@ -119,15 +102,13 @@ def _known(
     ]
 
 
-def _below(axes: Axes, text: str) -> None:
-    axes.annotate(
-        text,
-        xy=(0.5, 0),
-        xycoords="axes fraction",
-        xytext=(0, -46),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=11,
-        color=Colors.ink,
-    )
+def _columns(axes: Axes, bars: list[tuple[float, str]], color: str, first: int = 0) -> None:
+    """Bars with their values above them."""
+    for place, (height, text) in enumerate(bars, first):
+        axes.bar(place, height, width=0.6, color=color, alpha=0.85)
+        bars_label(axes, place, height, text, right=False)
+
+
+def _names(axes: Axes, names: list[str]) -> None:
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.6, max(len(names), 1) - 0.4)

@@ -1,24 +1,15 @@
-"""What the marked sections of the analysis cost."""
+"""The cost of the marked sections of the analysis."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.visualization._axes import (
-    bar_height,
-    bars_label,
-    legend,
-    note,
-    shorten,
-    time_scale,
-)
+from roastcoffea.visualization._axes import legend, note, row_bars, row_names, time_scale
 from roastcoffea.visualization._data import Metrics, metrics_of
-from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure, style_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from roastcoffea.visualization._figure import (
+    Colors, Drawn, Output, Size, finish, new_figure, style_axes,
+)
 
 __all__ = ["plot_section_breakdown"]
 
@@ -29,7 +20,7 @@ def plot_section_breakdown(
     figsize: Size = (12, 6),
     title: str = "Time per Section",
     top: int = 20,
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Time in each section over all chunks: its own, and that of the sections inside it."""
     sections = metrics_of(metrics).get("sections") or {}
     timed = {name: row for name, row in sections.items() if row.get("total_duration") is not None}
@@ -45,29 +36,10 @@ def plot_section_breakdown(
     figure, axes = new_figure(figsize, output_path)
     style_axes(axes, grid="x")
     scale = time_scale(totals[0])
-    places = range(len(shown))
-    axes.barh(
-        places,
-        [value / scale.divisor for value in totals],
-        height=bar_height(len(shown)),
-        color=Colors.blue,
-        alpha=0.3,
-        label="In sections inside it",
-        linewidth=0,
-    )
-    axes.barh(
-        places,
-        [value / scale.divisor for value in own],
-        height=bar_height(len(shown)),
-        color=Colors.blue,
-        label="Its own",
-        linewidth=0,
-    )
-    for place, (name, total) in enumerate(zip(shown, totals)):
-        bars_label(axes, total / scale.divisor, place, _text(timed[name], total), right=True)
-    axes.set_yticks(places, [shorten(name) for name in shown])
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlim(0, totals[0] / scale.divisor * 1.25 if totals[0] > 0 else 1)
+    texts = [_text(timed[name], total) for name, total in zip(shown, totals)]
+    row_bars(axes, scale(totals), Colors.blue, texts=texts, alpha=0.3, label="In sections inside it")
+    row_bars(axes, scale(own), Colors.blue, label="Its own")
+    row_names(axes, shown, totals[0] / scale.divisor, 1.25)
     axes.set_xlabel(f"Time over all chunks ({scale.unit})")
     if len(names) > len(shown):
         note(axes, f"… and {len(names) - len(shown):,} more sections")
@@ -76,7 +48,7 @@ def plot_section_breakdown(
 
 
 def _own(row: Any) -> float:
-    """All of it where nobody knows what was inside."""
+    """All of it if the sections inside are not known."""
     own = row.get("self_duration")
     return float(row["total_duration"] if own is None else own)
 

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from roastcoffea import _core
+from roastcoffea.binning import Rates, WorkerCounts, throughput, worker_counts
+from roastcoffea.drawing import Scale, scale_of
 from roastcoffea.visualization._axes import (
-    Array,
-    array,
-    bits_scale,
-    count_axis,
-    from_zero,
-    legend,
-    line,
-    note,
-    right_axis,
-    time_axis,
+    count_axis, from_zero, legend, line, note, right_axis, time_axis,
 )
 from roastcoffea.visualization._data import Info, Tracking, intervals_of, tracking_of
-from roastcoffea.visualization._figure import Colors, Output, Size, finish, new_figure, style_axes
+from roastcoffea.visualization._figure import (
+    Axes, Colors, Drawn, Output, Size, finish, new_figure, style_axes,
+)
 from roastcoffea.visualization.plots._timelines import Measure, draw_per_worker, draw_total, missing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from roastcoffea._core import _Throughput
 
 __all__ = [
     "plot_throughput_and_workers_timeline",
@@ -53,7 +39,7 @@ def plot_worker_activity_timeline(
     figsize: Size = (12, 6),
     title: str = "Worker Activity Over Time",
     max_legend_entries: int = 5,
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Tasks that are assigned to each worker."""
     return draw_per_worker(tracking_data, _ACTIVE, output_path, figsize, title, max_legend_entries)
 
@@ -63,7 +49,7 @@ def plot_total_active_tasks_timeline(
     output_path: Output = None,
     figsize: Size = (10, 5),
     title: str = "Total Active Tasks Over Time",
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Tasks that are assigned to any worker."""
     return draw_total(tracking_data, _TOTAL, output_path, figsize, title)
 
@@ -74,28 +60,19 @@ def plot_throughput_timeline(
     output_path: Output = None,
     figsize: Size = (12, 6),
     title: str = "Data Throughput Over Time",
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Bytes that the chunks read, each spread over the time it ran; and the number of workers."""
     data = _throughput_of(chunk_info)
     figure, axes = new_figure(figsize, output_path)
-    edges = time_axis(axes, data["start"], float(data["edges"][-1]))(data["edges"])
-    _draw_rate(axes, edges, data)
+    scale = time_axis(axes, data.start, float(data.edges[-1]))
+    _draw_rate(axes, scale, data)
     if tracking_data is not None:
-        workers = _workers_beside(tracking_data, data)
+        workers = _workers_during(tracking_data, data)
         if workers is None:
-            axes.annotate(
-                "worker counts are of another time",
-                xy=(0, 0),
-                xycoords="axes fraction",
-                xytext=(0, -24),
-                textcoords="offset points",
-                fontsize=8,
-                va="top",
-                color=Colors.text,
-            )
+            note(axes, _OTHER_TIME, "left")
         else:
             right = right_axis(axes, "Number of workers", Colors.vermilion)
-            _draw_workers(right, workers, data, edges)
+            _draw_workers(right, scale, workers, data)
     return finish(figure, axes, title, output_path)
 
 
@@ -105,7 +82,7 @@ def plot_throughput_and_workers_timeline(
     output_path: Output = None,
     figsize: Size = (12, 7),
     title: str = "Throughput and Workers Over Time",
-) -> tuple[Figure, Axes]:
+) -> Drawn:
     """Data rate above; below it the chunks that were running and the workers that were there."""
     data = _throughput_of(chunk_info)
     figure, axes = new_figure(figsize, output_path)
@@ -113,17 +90,23 @@ def plot_throughput_and_workers_timeline(
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for panel in (top, below):
         style_axes(panel)
-    edges = time_axis(below, data["start"], float(data["edges"][-1]))(data["edges"])
-    _draw_rate(top, edges, data)
-    running = array(data["running"])
-    below.stairs(running, edges, fill=True, color=Colors.green, alpha=0.3, label="Chunks running")
-    largest = float(running.max())
-    workers = _workers_beside(tracking_data, data) if tracking_data is not None else None
+    scale = time_axis(below, data.start, float(data.edges[-1]))
+    _draw_rate(top, scale, data)
+    below.stairs(
+        data.running,
+        scale(data.edges),
+        fill=True,
+        color=Colors.green,
+        alpha=0.3,
+        label="Chunks running",
+    )
+    largest = float(data.running.max())
+    workers = _workers_during(tracking_data, data) if tracking_data is not None else None
     if workers is not None:
-        _draw_workers(below, workers, data, edges)
-        largest = max(largest, float(array(workers["workers"]).max()))
+        _draw_workers(below, scale, workers, data)
+        largest = max(largest, float(workers.workers.max()))
     elif tracking_data is not None:
-        note(top, "worker counts are of another time")
+        note(top, _OTHER_TIME)
     below.set_ylabel("Number")
     count_axis(below.yaxis)
     from_zero(below, largest)
@@ -131,8 +114,11 @@ def plot_throughput_and_workers_timeline(
     return finish(figure, top, title, output_path)
 
 
-def _throughput_of(info: Info) -> _Throughput:
-    data = _core.plot_throughput(intervals_of(info), BINS)
+_OTHER_TIME = "the worker counts are from another time"
+
+
+def _throughput_of(info: Info) -> Rates:
+    data = throughput(*intervals_of(info), BINS)
     if data is None:
         raise ValueError(
             "No bytes read in chunk_info: they are counted where @track_metrics sees the file that "
@@ -141,33 +127,28 @@ def _throughput_of(info: Info) -> _Throughput:
     return data
 
 
-def _draw_rate(axes: Axes, edges: Array, data: _Throughput) -> None:
-    rates = array(data["rates"]) * 8
-    scale = bits_scale(float(rates.max()))
-    rates = scale(rates)
+def _draw_rate(axes: Axes, time: Scale, data: Rates) -> None:
+    scale, edges = scale_of(float(data.rates.max()) * 8, "bps"), time(data.edges)
+    rates = scale(data.rates * 8)
     axes.stairs(rates, edges, fill=True, color=Colors.blue, alpha=0.25)
     axes.stairs(rates, edges, color=Colors.blue, linewidth=1.2, label="Data rate")
     axes.set_ylabel(f"Data rate ({scale.unit})")
     from_zero(axes, float(rates.max()))
 
 
-def _workers_beside(tracking_data: Tracking, data: _Throughput) -> Any:
+def _workers_during(tracking_data: Tracking, data: Rates) -> WorkerCounts | None:
     """The counts of workers; None where they were not taken while the chunks ran."""
-    workers = _core.plot_worker_counts(tracking_of(tracking_data))
+    workers = worker_counts(tracking_of(tracking_data))
     if workers is None:
         return None
-    begin = workers["start"] - data["start"]
-    together = (
-        begin + workers["time"][-1] >= -CLOCKS_APART and begin <= data["edges"][-1] + CLOCKS_APART
-    )
-    return workers if together else None
+    begin = workers.start - data.start
+    late, early = begin - data.edges[-1], -(begin + workers.time[-1])
+    return workers if max(late, early) <= CLOCKS_APART else None
 
 
-def _draw_workers(axes: Axes, workers: Any, data: _Throughput, edges: Array) -> None:
+def _draw_workers(axes: Axes, time: Scale, workers: WorkerCounts, data: Rates) -> None:
     """On the same axis of time, as far as the chunks go."""
-    seconds = array(workers["time"]) + (workers["start"] - data["start"])
-    scaled = seconds * (float(edges[-1]) / data["edges"][-1])
-    counts = array(workers["workers"])
-    line(axes, scaled, counts, "Workers", Colors.vermilion, steps=True, width=1.4)
+    times = time(workers.time + (workers.start - data.start))
+    line(axes, times, workers.workers, "Workers", Colors.vermilion, steps=True, width=1.4)
     count_axis(axes.yaxis)
-    from_zero(axes, float(counts.max()))
+    from_zero(axes, float(workers.workers.max()))

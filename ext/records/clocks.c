@@ -1,0 +1,92 @@
+#include "records/clocks.h"
+
+#include "records/chunk_log.h"
+#include "common/errors.h"
+#include "common/pairs.h"
+
+#include <math.h>
+
+/* ---- the clock of this process ---- */
+
+static unsigned long holders; /* under the GIL */
+
+PyObject *ext_now(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyFloat_FromDouble((double)roast_utc_now().ns / 1e9);
+}
+
+PyObject *ext_hold_clock(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    if (holders++ == 0)
+        roast_utc_sync();
+    Py_RETURN_NONE;
+}
+
+PyObject *ext_release_clock(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    if (holders > 0)
+        holders--;
+    Py_RETURN_NONE;
+}
+
+/* ---- the clocks of the workers ---- */
+
+static int parse_shift(PyObject *worker, PyObject *seconds, roast_clock_shift *out) {
+    Py_ssize_t len = 0;
+    if (!PyUnicode_Check(worker)) {
+        PyErr_Format(PyExc_TypeError, "shift_clocks: the name of a worker is a str, not %s",
+                     Py_TYPE(worker)->tp_name);
+        return -1;
+    }
+    out->worker.data = PyUnicode_AsUTF8AndSize(worker, &len);
+    out->worker.len = (size_t)len;
+    double behind = out->worker.data != NULL ? PyFloat_AsDouble(seconds) : -1.0;
+    if (behind == -1.0 && PyErr_Occurred())
+        return -1;
+    if (!(fabs(behind) < 9e12)) {
+        PyErr_Format(PyExc_ValueError, "shift_clocks: %R are no seconds that a clock is behind",
+                     seconds);
+        return -1;
+    }
+    out->behind_us = llround(behind * 1e6);
+    return 0;
+}
+
+static PyObject *shifted(ext_state *state, PyObject *chunks, const roast_clock_shift *shifts,
+                         size_t count) {
+    roast_chunklog *made = NULL;
+    roast_error err;
+    log_core *core = ext_packed_view(state, chunks);
+    if (core == NULL)
+        return NULL;
+    roast_status status = roast_chunklog_shift(core->log, shifts, count, &made, &err);
+    log_core_let_go(core);
+    return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
+}
+
+PyObject *ext_shift_clocks(PyObject *module, PyObject *args) {
+    ext_state *state = ext_state_of_module(module);
+    PyObject *chunks, *offsets, *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!:shift_clocks", state->type_chunk_log, &chunks, &PyDict_Type,
+                          &offsets))
+        return NULL;
+    ext_pairs pairs;
+    if (ext_pairs_open(&pairs, offsets, "shift_clocks") != 0)
+        return NULL;
+    size_t n = (size_t)pairs.count, done = 0;
+    roast_clock_shift *shifts =
+        n < SIZE_MAX / 2 / sizeof *shifts ? roast_alloc((n + 1) * sizeof *shifts) : NULL;
+    if (shifts == NULL)
+        PyErr_NoMemory();
+    while (shifts != NULL && ext_pairs_next(&pairs) &&
+           parse_shift(pairs.key, pairs.value, &shifts[done]) == 0)
+        done++;
+    if (shifts != NULL && done == n)
+        result = shifted(state, chunks, shifts, n);
+    roast_free(shifts);
+    ext_pairs_close(&pairs);
+    return result;
+}

@@ -1,0 +1,10 @@
+/* Findings, for Python. */
+#ifndef ROAST_EXT_DIAGNOSE_H
+#define ROAST_EXT_DIAGNOSE_H
+
+#include "run/convert_run.h"
+
+/* A list of dicts, the worst first. NULL with an exception set. */
+PyObject *ext_diagnose(run_input *input);
+
+#endif

@@ -1,0 +1,10 @@
+/* Data for plots; see plot_data.c. */
+#ifndef ROAST_EXT_PLOT_DATA_H
+#define ROAST_EXT_PLOT_DATA_H
+
+#include "state.h"
+
+PyObject *ext_worker_ticks(PyObject *module, PyObject *run);
+PyObject *ext_pack_lanes(PyObject *module, PyObject *args);
+
+#endif

@@ -1,0 +1,475 @@
+/* track_metrics: the decorator of process().
+ *
+ * Switched off it is one attribute look-up. Switched on it opens a chunk, calls process(), and leaves one
+ * record in the output and one on the processor. A fault of ours is counted; the user's result or
+ * exception goes through unchanged. */
+#include "records/chunk_log.h"
+#include "worker/current_chunk.h"
+#include "common/errors.h"
+#include "worker/events.h"
+#include "worker/open_chunk.h"
+#include "common/pairs.h"
+#include "common/quiet.h"
+#include "common/values.h"
+
+#include <stddef.h>
+#include <structmember.h>
+#include <unistd.h>
+
+typedef struct tracked_object {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    ext_state *state;
+    PyObject *function;
+    PyObject *dict;
+} tracked_object;
+
+/* ---- the record ---- */
+
+static uint64_t next_chunk = 1; /* of this process; under the GIL */
+
+static roast_section *sections_of(const open_chunk *open) {
+    roast_section *sections = roast_alloc((open->n_sections + 1) * sizeof *sections);
+    for (size_t i = 0; sections != NULL && i < open->n_sections; i++) {
+        const open_section *from = &open->sections[i];
+        Py_ssize_t len = 0;
+        const char *name = PyUnicode_AsUTF8AndSize(from->name, &len);
+        if (name == NULL) {
+            PyErr_Clear(); /* lone surrogates, which no encoding has; a str runs no other code */
+            name = "?";
+            len = 1;
+        }
+        sections[i] = (roast_section){.name = {name, (size_t)len},
+                                      .kind = from->kind,
+                                      .parent = from->parent,
+                                      .count = (uint64_t)from->count,
+                                      .start_ns = from->start_ns,
+                                      .value = from->value,
+                                      .before = from->before};
+    }
+    return sections;
+}
+
+/* The sum of a section's uses, as the dict shows it; false: no such section. */
+static bool section_sum(const open_chunk *open, roast_section_kind kind, PyObject *name,
+                        double *out) {
+    bool found = false;
+    *out = 0;
+    for (size_t i = 0; i < open->n_sections; i++) {
+        const open_section *section = &open->sections[i];
+        if (section->kind != kind || !PyUnicode_Check(name) ||
+            PyUnicode_Compare(section->name, name) != 0)
+            continue;
+        *out += open_section_public_value(kind, section->value);
+        found = true;
+    }
+    return found;
+}
+
+/* Values that the user wrote into "timing", "memory" or "bytes". */
+static int part_customs(ext_state *state, const open_chunk *open, PyObject *part,
+                        roast_section_kind kind, roast_custom_scope scope, ext_customs *out) {
+    ext_pairs pairs;
+    if (!PyDict_Check(part))
+        return ext_customs_add(state, out, ROAST_SCOPE_CHUNK, open_section_part(state, kind), part);
+    int result = ext_pairs_open(&pairs, part, "the current chunk");
+    while (result == 0 && ext_pairs_next(&pairs)) {
+        double sum, seen = PyNumber_Check(pairs.value) ? PyFloat_AsDouble(pairs.value) : 0;
+        ext_pass_over("a value of the current chunk could not be read");
+        /* Sums of many uses differ in the last digits with the order of adding. */
+        if (section_sum(open, kind, pairs.key, &sum) && seen - sum <= 1e-9 && sum - seen <= 1e-9)
+            continue;
+        result = ext_customs_add(state, out, scope, pairs.key, pairs.value);
+    }
+    ext_pairs_close(&pairs);
+    return result;
+}
+
+static bool is_called(PyObject *key, PyObject *name) {
+    return PyUnicode_Check(key) && PyUnicode_Compare(key, name) == 0;
+}
+
+static int collect_customs(ext_state *state, const open_chunk *open, ext_customs *out) {
+    ext_pairs pairs;
+    int result = ext_pairs_open(&pairs, open->mapping, "the current chunk");
+    while (result == 0 && ext_pairs_next(&pairs)) {
+        if (is_called(pairs.key, state->str_timing))
+            result =
+                part_customs(state, open, pairs.value, ROAST_SECTION_TIME, ROAST_SCOPE_TIMING, out);
+        else if (is_called(pairs.key, state->str_memory))
+            result = part_customs(state, open, pairs.value, ROAST_SECTION_MEMORY,
+                                  ROAST_SCOPE_MEMORY, out);
+        else if (is_called(pairs.key, state->str_bytes))
+            result =
+                part_customs(state, open, pairs.value, ROAST_SECTION_BYTES, ROAST_SCOPE_BYTES, out);
+        else
+            result = ext_customs_add(state, out, ROAST_SCOPE_CHUNK, pairs.key, pairs.value);
+    }
+    ext_pairs_close(&pairs);
+    return result;
+}
+
+/* A str; NULL, without an exception, where the processor has none. */
+static PyObject *topic_of(ext_state *state, PyObject *processor) {
+    PyObject *topic = ext_quiet_attr(processor, state->str_topic);
+    if (topic != NULL && !PyUnicode_Check(topic))
+        Py_CLEAR(topic);
+    return topic;
+}
+
+/* A log of this one chunk; NULL: a fault was counted. */
+static PyObject *one_chunk_log(ext_state *state, open_chunk *open, const ext_holder *holder,
+                               PyObject *topic, roast_chunk *chunk) {
+    roast_str run;
+    roast_chunklog *log = NULL;
+    roast_error err = {0};
+    ext_customs customs = {0};
+    PyObject *result = NULL;
+    if (open->mapping != NULL && collect_customs(state, open, &customs) != 0)
+        ext_count_fault("a value of the current chunk could not be kept", NULL);
+    chunk->faults = (int64_t)ext_take_new_faults();
+    if (chunk->faults > 0)
+        chunk->have |= ROAST_CHUNK_HAS(faults);
+    chunk->token = roast_process_token();
+    chunk->seq = next_chunk++;
+    chunk->run = ext_quiet_text(topic, &run) ? roast_run_token(run) : 0;
+    chunk->pid = getpid();
+    chunk->host =
+        (roast_str){PyBytes_AS_STRING(state->host), (size_t)PyBytes_GET_SIZE(state->host)};
+    chunk->customs = customs.items;
+    chunk->n_customs = customs.count;
+    roast_section *sections = sections_of(open);
+    chunk->sections = sections;
+    chunk->n_sections = sections != NULL ? (uint32_t)open->n_sections : 0;
+    if (sections != NULL && roast_chunklog_new(&log, &err) == ROAST_OK &&
+        roast_chunklog_append(log, chunk, &err) == ROAST_OK) {
+        ext_events_put_file(holder, chunk, log);
+        result = ext_chunk_log_new(state, log);
+        log = NULL;
+    }
+    if (result == NULL)
+        ext_count_fault("a chunk could not be recorded", &err);
+    roast_chunklog_free(log);
+    roast_free(sections);
+    ext_customs_release(&customs);
+    return result;
+}
+
+/* ---- delivery ---- */
+
+/* Sends a copy through the channel of the processor's topic: so the record survives if the chunk raised, the
+ * output is not a mapping, or the worker dies later. */
+static void send_apart(ext_state *state, PyObject *topic, PyObject *log, bool raised) {
+    PyObject *done = NULL;
+    PyObject *put = ext_import_put_record(state);
+    PyObject *copy = put != NULL ? PyObject_CallMethodNoArgs(log, state->str_copy) : NULL;
+    if (copy != NULL)
+        done = PyObject_CallFunctionObjArgs(put, topic, copy, raised ? Py_True : Py_False, NULL);
+    if (done == NULL)
+        ext_count_fault("a chunk could not be sent apart from the output", NULL);
+    Py_XDECREF(done);
+    Py_XDECREF(copy);
+}
+
+/* The output's list of chunks, if it has one; else the new one. */
+static int put_into_output(ext_state *state, PyObject *output, PyObject *log) {
+    int is_mapping = PyDict_Check(output);
+    if (!is_mapping)
+        is_mapping = PyObject_IsInstance(output, state->mutable_mapping);
+    if (is_mapping <= 0)
+        return is_mapping;
+    PyObject *there = NULL, *both = NULL;
+    if (PyDict_Check(output)) {
+        there = Py_XNewRef(PyDict_GetItemWithError(output, state->str_output_key));
+        if (there == NULL && PyErr_Occurred())
+            return -1;
+    } else if (ext_optional_item(output, state->str_output_key, &there) < 0) {
+        return -1;
+    }
+    if (there != NULL && PyList_Check(there)) {
+        both = PyNumber_Add(there, log);
+        if (both == NULL) {
+            Py_DECREF(there);
+            return -1;
+        }
+        log = both;
+    }
+    int result = PyDict_CheckExact(output) ? PyDict_SetItem(output, state->str_output_key, log)
+                                           : PyObject_SetItem(output, state->str_output_key, log);
+    Py_XDECREF(there);
+    Py_XDECREF(both);
+    return result;
+}
+
+/* processor._chunk_metrics: all that this very instance has seen. */
+static int put_onto_processor(ext_state *state, PyObject *processor, PyObject *log) {
+    PyObject *there = NULL;
+    if (ext_optional_attr(processor, state->str_chunk_metrics, &there) < 0)
+        return -1;
+    int result;
+    if (there != NULL && PyList_Check(there)) {
+        PyObject *same = PyNumber_InPlaceAdd(there, log);
+        result = same != NULL ? 0 : -1;
+        Py_XDECREF(same);
+    } else {
+        PyObject *copy = PyObject_CallMethod(log, "copy", NULL);
+        PyObject *kept = copy != NULL ? PyObject_CallMethod(copy, "stay_here", NULL) : NULL;
+        result = kept != NULL ? PyObject_SetAttr(processor, state->str_chunk_metrics, kept) : -1;
+        Py_XDECREF(kept);
+        Py_XDECREF(copy);
+        /* A processor that takes no attributes: the output still has the record. */
+        if (result != 0 && (PyErr_ExceptionMatches(PyExc_AttributeError) ||
+                            PyErr_ExceptionMatches(PyExc_TypeError))) {
+            PyErr_Clear(); /* one of these two */
+            result = 0;
+        }
+    }
+    Py_XDECREF(there);
+    return result;
+}
+
+static void put_exception(PyObject *exception, ext_holder *holder, roast_chunk *chunk) {
+    /* A copy: the class may get another name before the record is made. */
+    chunk->error_type = ext_hold_text(holder, PyUnicode_FromString(Py_TYPE(exception)->tp_name));
+    if (chunk->error_type.data == NULL)
+        chunk->error_type = roast_str_of("?");
+    chunk->error_message = roast_str_of("");
+    PyObject *text = PyObject_Str(exception);
+    if (text == NULL)
+        ext_pass_over("an exception has no text");
+    roast_str message = ext_hold_text(holder, text);
+    if (message.data != NULL)
+        chunk->error_message = message;
+}
+
+/* ---- the call ---- */
+
+typedef struct call {
+    ext_state *state;
+    PyObject *processor, *events;
+    PyObject *current; /* the attribute on the processor meanwhile, or NULL */
+    open_chunk *open;
+    roast_mono entered;
+    roast_chunk chunk;
+    ext_holder holder;
+} call;
+
+/* Time spent on the previous chunk after its record was made. */
+static _Thread_local int64_t unsaid_ns;
+
+/* Our own time in the thread so far: a record cannot contain the time of its own sending. */
+static void put_measuring(call *c, roast_mono now) {
+    int64_t in_process = c->chunk.duration_ns, since = roast_mono_since(c->entered, now);
+    int64_t own = since - in_process + unsaid_ns;
+    c->chunk.measuring_ns = own > 0 ? (own + 500) / 1000 * 1000 : 0;
+    c->chunk.have |= ROAST_CHUNK_HAS(measuring_ns);
+}
+
+static void begin_call(call *c) {
+    roast_utc entered = roast_system_now(); /* as Dask reads it */
+    c->entered = roast_mono_now();
+    c->open = open_chunk_begin(c->processor);
+    if (c->open == NULL)
+        return;
+    c->current = ext_current_chunk_attach(c->state, c->processor);
+    ext_events_before(c->state, c->events, entered, &c->holder, &c->chunk);
+    open_chunk_start(c->open);
+}
+
+/* Removes everything again, as if it had not begun. The exception that is set stays. */
+static void call_off(call *c) {
+    if (c->open == NULL)
+        return;
+    PyObject *exception = ext_take_exception();
+    open_chunk_end(c->open);
+    ext_current_chunk_detach(c->state, c->processor, c->current);
+    ext_holder_release(&c->holder);
+    ext_restore_exception(exception);
+}
+
+/* Whatever fails in here, the result or the exception of process() does not change. */
+static void end_call(call *c, PyObject *result) {
+    if (c->open == NULL)
+        return;
+    open_chunk_measure(c->open, &c->chunk);
+    PyObject *exception = result == NULL ? ext_take_exception() : NULL;
+    if (exception != NULL)
+        put_exception(exception, &c->holder, &c->chunk);
+    PyObject *topic = topic_of(c->state, c->processor);
+    ext_events_after(c->state, c->events, topic, &c->holder, &c->chunk);
+    roast_mono told = roast_mono_now();
+    put_measuring(c, told);
+    PyObject *log = one_chunk_log(c->state, c->open, &c->holder, topic, &c->chunk);
+    open_chunk_end(c->open);
+    ext_current_chunk_detach(c->state, c->processor, c->current);
+    if (log != NULL) {
+        if (topic != NULL)
+            send_apart(c->state, topic, log, exception != NULL);
+        if (put_onto_processor(c->state, c->processor, log) != 0)
+            ext_count_fault("the chunk could not be kept on the processor", NULL);
+        if (result != NULL && put_into_output(c->state, result, log) != 0)
+            ext_count_fault("the chunk could not be put into the output", NULL);
+        Py_DECREF(log);
+    }
+    Py_XDECREF(topic);
+    ext_holder_release(&c->holder);
+    ext_restore_exception(exception);
+    unsaid_ns = roast_mono_since(told, roast_mono_now());
+}
+
+/* process(events): a plain function; process(self, events): a method. */
+static void bind_call(tracked_object *self, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames, call *c) {
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(kwnames, i), self->state->str_events) == 0)
+            c->events = args[nargs + i];
+    bool method = nargs >= 2 || (nargs == 1 && c->events != NULL);
+    c->processor = method ? args[0] : (PyObject *)self;
+    if (c->events == NULL && nargs > 0)
+        c->events = args[method ? 1 : 0];
+}
+
+/* Takes the reference. A flag whose truth value raises is not set. */
+static bool is_set(PyObject *flag) {
+    int truth = flag == Py_True;
+    if (flag != NULL && flag != Py_True && flag != Py_False && flag != Py_None)
+        truth = PyObject_IsTrue(flag);
+    if (truth < 0)
+        ext_pass_over("a flag could not be read");
+    Py_XDECREF(flag);
+    return truth > 0;
+}
+
+static PyObject *tracked_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames) {
+    tracked_object *self = (tracked_object *)op;
+    ext_state *state = self->state;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
+    bool on = is_set(ext_quiet_attr(processor, state->str_collect));
+    call c = {.state = state};
+    if (on) {
+        bind_call(self, args, nargs, kwnames, &c);
+        begin_call(&c);
+    }
+    if (ext_must_stop()) {
+        call_off(&c);
+        return ext_let_pass(NULL);
+    }
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    if (!on)
+        return result;
+    end_call(&c, result);
+    return ext_let_pass(result);
+}
+
+/* ---- the object: behaves like the function that it wraps ---- */
+
+static PyObject *tracked_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"func", NULL};
+    PyObject *function;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:track_metrics", keywords, &function))
+        return NULL;
+    if (!PyCallable_Check(function)) {
+        PyErr_Format(PyExc_TypeError,
+                     "track_metrics decorates process(): a function is expected, not %s",
+                     Py_TYPE(function)->tp_name);
+        return NULL;
+    }
+    tracked_object *self = PyObject_GC_New(tracked_object, type);
+    if (self == NULL)
+        return NULL;
+    self->vectorcall = tracked_vectorcall;
+    self->state = ext_state_of_final(type);
+    self->function = Py_NewRef(function);
+    self->dict = PyDict_New();
+    PyObject_GC_Track(self);
+    PyObject *update = ext_import_update_wrapper(self->state), *done = NULL;
+    if (self->dict != NULL && update != NULL)
+        done = PyObject_CallFunctionObjArgs(update, self, function, NULL);
+    if (done == NULL)
+        Py_CLEAR(self);
+    Py_XDECREF(done);
+    return (PyObject *)self;
+}
+
+static PyObject *tracked_get(PyObject *op, PyObject *instance, PyObject *owner) {
+    (void)owner;
+    if (instance == NULL || instance == Py_None)
+        return Py_NewRef(op);
+    return PyMethod_New(op, instance);
+}
+
+static PyObject *tracked_repr(PyObject *op) {
+    return PyUnicode_FromFormat("<track_metrics of %R>", ((tracked_object *)op)->function);
+}
+
+/* Like a function: by name where another process can import it, by value otherwise. See decorator.py. */
+static PyObject *tracked_reduce(PyObject *op, PyObject *unused) {
+    (void)unused;
+    PyObject *reduce = ext_import_reduce_tracked(((tracked_object *)op)->state);
+    return reduce != NULL ? PyObject_CallOneArg(reduce, op) : NULL;
+}
+
+static int tracked_traverse(PyObject *op, visitproc visit, void *arg) {
+    tracked_object *self = (tracked_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->function);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int tracked_clear(PyObject *op) {
+    tracked_object *self = (tracked_object *)op;
+    Py_CLEAR(self->function);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void tracked_dealloc(PyObject *op) {
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    tracked_clear(op);
+    PyObject_GC_Del(op);
+    Py_DECREF(type);
+}
+
+static PyMethodDef tracked_methods[] = {
+    {"__reduce__", tracked_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef tracked_members[] = {
+    {"_function", T_OBJECT, offsetof(tracked_object, function), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(tracked_object, dict), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(tracked_object, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef tracked_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot tracked_slots[] = {
+    {Py_tp_doc, (void *)"track_metrics(func)\n--\n\n"
+                        "Decorator of process(): measures each chunk while a MetricsCollector is "
+                        "open, and does nothing otherwise."},
+    {Py_tp_new, tracked_new},
+    {Py_tp_dealloc, tracked_dealloc},
+    {Py_tp_traverse, tracked_traverse},
+    {Py_tp_clear, tracked_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, tracked_get},
+    {Py_tp_repr, tracked_repr},
+    {Py_tp_methods, tracked_methods},
+    {Py_tp_members, tracked_members},
+    {Py_tp_getset, tracked_getset},
+    {0, NULL},
+};
+
+PyType_Spec ext_spec_tracked = {"roastcoffea._core.track_metrics", sizeof(tracked_object), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                    Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                                    Py_TPFLAGS_IMMUTABLETYPE,
+                                tracked_slots};

@@ -1,0 +1,39 @@
+/* Figures of tasks: measurements of the engine, by kind of task and by activity. */
+#ifndef ROAST_FIGURES_H
+#define ROAST_FIGURES_H
+
+#include "roast/attempts.h"
+#include "roast/run.h"
+
+typedef enum roast_activity {
+    ROAST_ACTIVITY_cpu,    /* s of CPU time */
+    ROAST_ACTIVITY_noncpu, /* s in which a task ran and used no CPU */
+    ROAST_ACTIVITY_memory_read_bytes,
+    ROAST_ACTIVITY_disk_read_bytes,
+    ROAST_ACTIVITY_disk_write_bytes,
+    ROAST_ACTIVITY_disk, /* s: data that a worker moved to disk and back */
+    ROAST_ACTIVITY_compress,
+    ROAST_ACTIVITY_decompress,
+    ROAST_ACTIVITY_serialize,
+    ROAST_ACTIVITY_deserialize,
+    ROAST_ACTIVITY_preprocess, /* s that Coffea took to read the lengths of the files */
+    ROAST_ACTIVITY_preprocess_files,
+    ROAST_ACTIVITY_preprocess_bytes,
+    ROAST_ACTIVITY_preprocess_requests,
+    ROAST_ACTIVITY_COUNT /* any other */
+} roast_activity;
+
+typedef struct roast_figure {
+    roast_attempt_kind kind; /* ROAST_KIND_COUNT: it is not the time of a task */
+    roast_activity activity;
+    double value;
+} roast_figure;
+
+/* The text of a run (roast_run_meta) with the engine's name for the tasks that merge outputs. */
+#define ROAST_META_REDUCER "reducer"
+
+/* The figures of a run, from its spans. A run without a processor's name has processing tasks only. */
+uint32_t roast_run_figure_count(const roast_run *run);
+roast_figure roast_run_figure(const roast_run *run, uint32_t index);
+
+#endif

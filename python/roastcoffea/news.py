@@ -1,0 +1,67 @@
+"""Fetches news while a run goes on, for the live line and the measurement on disk."""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol
+
+from roastcoffea._core import WorkerSeries
+
+__all__ = ["NewsSource", "NewsThread", "Taker"]
+
+
+class NewsSource(Protocol):
+    def news(self) -> tuple[list[bytes], WorkerSeries | None]:
+        """Packed chunk logs and samples, each once."""
+
+
+class Taker(Protocol):
+    """A receiver of the news."""
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two calls of `take`."""
+
+    def take(self, records: list[bytes], samples: WorkerSeries | None) -> None: ...
+
+    def failed(self, error: Exception) -> None:
+        """The news could not be fetched, or `take` has raised."""
+
+
+class NewsThread:
+    """A thread that asks a source and gives the news to each taker."""
+
+    def __init__(self, source: NewsSource, takers: list[Taker]) -> None:
+        self._source = source
+        self._takers = takers
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        if self._takers:
+            self._thread = threading.Thread(target=self._run, name="roastcoffea-news", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread.is_alive():
+            thread.join()
+
+    def look(self) -> None:
+        try:
+            records, samples = self._source.news()
+        except Exception as error:
+            for taker in self._takers:
+                taker.failed(error)
+            return
+        for taker in self._takers:
+            try:
+                taker.take(records, samples)
+            except Exception as error:
+                taker.failed(error)
+
+    def _run(self) -> None:
+        interval = min(taker.interval for taker in self._takers)
+        while not self._stop.wait(interval):
+            self.look()

@@ -1,0 +1,40 @@
+/* Sums by name: of a dataset, file, branch, section or worker. */
+#ifndef ROAST_METRICS_GROUPS_H
+#define ROAST_METRICS_GROUPS_H
+
+#include "base/intern.h"
+
+typedef struct roast_groups {
+    roast_intern names; /* the number of a name is the number of its item */
+    char *items;        /* in the order in which the names were first mentioned */
+    size_t size;        /* of an item */
+    size_t capacity;
+} roast_groups;
+
+/* An empty set of groups with an item of this type for each name. */
+#define ROAST_GROUPS(type)                                                                         \
+    (roast_groups) {                                                                               \
+        .size = sizeof(type)                                                                       \
+    }
+
+/* Frees what it holds; afterwards it is empty again. */
+void roast_groups_reset(roast_groups *groups);
+/* The number of a name; at its first mention it gets a zeroed item. An absent name is the empty one. Items may move. */
+roast_status roast_groups_find(roast_groups *groups, roast_str name, uint32_t *id);
+
+/* Room for so many items in all. */
+roast_status roast_groups_reserve(roast_groups *groups, size_t items);
+
+static inline uint32_t roast_groups_count(const roast_groups *groups) {
+    return groups->names.count;
+}
+
+/* Both are borrowed until the next new name. */
+static inline void *roast_groups_item(const roast_groups *groups, uint32_t id) {
+    return groups->items + id * groups->size;
+}
+static inline roast_str roast_groups_name(const roast_groups *groups, uint32_t id) {
+    return roast_intern_get(&groups->names, id);
+}
+
+#endif

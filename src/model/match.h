@@ -1,0 +1,39 @@
+/* Which chunk ran in which try of a task.
+ *
+ * A chunk belongs to the tries with its task key on its worker. Where a task was tried several times, the try that
+ * began nearest to the chunk's task is meant: clocks of two machines differ, so that no interval can be compared. */
+#ifndef ROAST_MODEL_MATCH_H
+#define ROAST_MODEL_MATCH_H
+
+#include "roast/attempts.h"
+#include "roast/chunklog.h"
+
+#define ROAST_NO_MATCH UINT32_MAX
+
+typedef struct roast_match_chunk {
+    uint64_t key; /* a hash of the whole task key */
+    int64_t when; /* us since 1970: its task began, as far as that is known */
+    uint32_t worker;
+    uint32_t number;
+} roast_match_chunk;
+
+/* Zeroed storage is empty. Use: add all chunks, sort, then find. */
+typedef struct roast_match {
+    roast_match_chunk *chunks;
+    size_t capacity, count;
+} roast_match;
+
+void roast_match_reset(roast_match *match);
+/* Adds a chunk under the caller's numbers of its worker and of itself. One without a task key is left out.
+ * ROAST_ENOMEM, ROAST_ELIMIT. */
+roast_status roast_match_add(roast_match *match, const roast_chunk *chunk, uint32_t worker,
+                             uint32_t number);
+void roast_match_sort(roast_match *match);
+/* The key of a try as a number for roast_match_find; 0: it has none. */
+uint64_t roast_match_key(const roast_attempt *attempt);
+/* The number of the chunk that ran in a try which began at `when` (us since 1970), or ROAST_NO_MATCH. */
+uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worker, int64_t when);
+/* How far two moments lie apart. */
+uint64_t roast_match_distance(int64_t a, int64_t b);
+
+#endif

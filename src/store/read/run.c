@@ -1,0 +1,327 @@
+/* The parts of run.sqlite as a run. */
+#include <string.h>
+
+#include "store/read/read.h"
+
+/* ---- small parts ---- */
+
+typedef roast_status (*take_part)(roast_store *store, roast_frame_reader *in);
+
+static bool is_more(const roast_frame_reader *in) {
+    return in->at < in->end;
+}
+
+static roast_status get_text(roast_frame_reader *in, roast_str *out) {
+    return roast_frame_get_label(in, ROAST_PART_MAX, out);
+}
+
+static roast_status take_clock(roast_store *store, roast_frame_reader *in) {
+    double start, end;
+    ROAST_TRY(roast_frame_get_real(in, &start));
+    ROAST_TRY(roast_frame_get_real(in, &end));
+    roast_run_set_clock(store->head, start, end);
+    return ROAST_OK;
+}
+
+static roast_status take_report(roast_store *store, roast_frame_reader *in) {
+    uint64_t have;
+    roast_report report = {0};
+    ROAST_TRY(roast_frame_get_number(in, &have));
+    ROAST_TRY(roast_frame_get_signed(in, &report.entries));
+    ROAST_TRY(roast_frame_get_signed(in, &report.bytesread));
+    ROAST_TRY(roast_frame_get_real(in, &report.processtime));
+    ROAST_TRY(roast_frame_get_signed(in, &report.chunks));
+    report.have_entries = (have & 1) != 0;
+    report.have_bytesread = (have & 2) != 0;
+    report.have_processtime = (have & 4) != 0;
+    report.have_chunks = (have & 8) != 0;
+    roast_run_set_report(store->head, &report);
+    return ROAST_OK;
+}
+
+static roast_status take_processor(roast_store *store, roast_frame_reader *in) {
+    roast_str name;
+    ROAST_TRY(get_text(in, &name));
+    return roast_run_set_processor(store->head, name, in->err);
+}
+
+static roast_status take_replayed(roast_store *store, roast_frame_reader *in) {
+    uint64_t chunks;
+    ROAST_TRY(roast_frame_get_number(in, &chunks));
+    roast_run_set_replayed(store->head, chunks);
+    return ROAST_OK;
+}
+
+static roast_status take_columns(roast_store *store, roast_frame_reader *in) {
+    roast_str column;
+    while (is_more(in)) {
+        ROAST_TRY(get_text(in, &column));
+        ROAST_TRY(roast_run_add_column(store->head, column, in->err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status take_meta(roast_store *store, roast_frame_reader *in) {
+    roast_str key, value;
+    while (is_more(in)) {
+        ROAST_TRY(get_text(in, &key));
+        ROAST_TRY(get_text(in, &value));
+        ROAST_TRY(roast_run_set_meta(store->head, key, value, in->err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status take_notes(roast_store *store, roast_frame_reader *in) {
+    roast_str note;
+    while (is_more(in)) {
+        ROAST_TRY(get_text(in, &note));
+        ROAST_TRY(roast_run_add_note(store->head, note, in->err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status take_spans(roast_store *store, roast_frame_reader *in) {
+    roast_span_value span;
+    while (is_more(in)) {
+        ROAST_TRY(get_text(in, &span.context));
+        ROAST_TRY(get_text(in, &span.prefix));
+        ROAST_TRY(get_text(in, &span.activity));
+        ROAST_TRY(get_text(in, &span.unit));
+        ROAST_TRY(roast_frame_get_real(in, &span.value));
+        ROAST_TRY(roast_run_add_span(store->head, &span, in->err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status no_memory(roast_error *err) {
+    return roast_error_set(err, ROAST_ENOMEM, "run.sqlite", -1, "no memory for the measurement");
+}
+
+static roast_status take_files(roast_store *store, roast_frame_reader *in) {
+    roast_stored_file file;
+    while (is_more(in)) {
+        ROAST_TRY(get_text(in, &file.name));
+        ROAST_TRY(roast_frame_get_number(in, &file.len));
+        ROAST_TRY(roast_frame_get_number(in, &file.checksum));
+        void *files = store->files;
+        roast_status status = roast_array_reserve(&files, &store->files_capacity,
+                                                  sizeof *store->files, store->n_files + 1);
+        store->files = files;
+        if (status != ROAST_OK || roast_arena_str(&store->texts, file.name, &file.name) != ROAST_OK)
+            return no_memory(in->err);
+        store->files[store->n_files++] = file;
+    }
+    return ROAST_OK;
+}
+
+/* ---- small parts that are no lists of values ---- */
+
+static roast_status take_sections(roast_store *store, const roast_part_walk *part,
+                                  roast_error *err) {
+    roast_chunklog *sections;
+    ROAST_TRY(roast_chunklog_decode(part->bytes.data, part->bytes.len, &sections, err));
+    roast_run_take_sections(store->head, sections);
+    return ROAST_OK;
+}
+
+static roast_status take_counts(roast_store *store, const roast_part_walk *part, roast_error *err) {
+    roast_series *counts;
+    ROAST_TRY(roast_series_decode(part->bytes.data, part->bytes.len, &counts, err));
+    roast_run_take_counts(store->head, counts);
+    return ROAST_OK;
+}
+
+static roast_status take_blob(roast_store *store, const roast_part_walk *part, roast_error *err) {
+    static const size_t front = sizeof ROAST_PART_BLOB - 1;
+    roast_stored_blob blob = {{part->name.data + front, part->name.len - front},
+                              {(const char *)part->bytes.data, part->bytes.len}};
+    void *blobs = store->blobs;
+    roast_status status = roast_array_reserve(&blobs, &store->blobs_capacity, sizeof *store->blobs,
+                                              store->n_blobs + 1);
+    store->blobs = blobs;
+    if (status != ROAST_OK || roast_arena_str(&store->texts, blob.name, &blob.name) != ROAST_OK ||
+        roast_arena_str(&store->texts, blob.bytes, &blob.bytes) != ROAST_OK)
+        return no_memory(err);
+    store->blobs[store->n_blobs++] = blob;
+    return ROAST_OK;
+}
+
+static take_part taker_of(roast_str name) {
+    static const struct {
+        const char *name;
+        take_part take;
+    } takers[] = {
+        {"clock", take_clock},       {"report", take_report},   {"processor", take_processor},
+        {"replayed", take_replayed}, {"columns", take_columns}, {"meta", take_meta},
+        {"notes", take_notes},       {"spans", take_spans},     {"files", take_files},
+    };
+    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
+        if (roast_str_equal(name, roast_str_of(takers[i].name)))
+            return takers[i].take;
+    return NULL;
+}
+
+static bool is_named(const roast_part_walk *part, const char *name) {
+    return roast_str_equal(part->name, roast_str_of(name));
+}
+
+static roast_status take_values(roast_store *store, const roast_part_walk *part, take_part take,
+                                roast_error *err) {
+    roast_frame_reader in;
+    ROAST_TRY(roast_frame_open(&in, &roast_part_frame, part->bytes.data, part->bytes.len, err));
+    ROAST_TRY(take(store, &in));
+    return roast_frame_close(&in);
+}
+
+static roast_status take_small(roast_store *store, const roast_part_walk *part, roast_error *err) {
+    take_part take = taker_of(part->name);
+    if (take != NULL)
+        return take_values(store, part, take, err);
+    if (is_named(part, "sections"))
+        return take_sections(store, part, err);
+    if (is_named(part, "counts"))
+        return take_counts(store, part, err);
+    if (part->name.len > strlen(ROAST_PART_BLOB) &&
+        memcmp(part->name.data, ROAST_PART_BLOB, strlen(ROAST_PART_BLOB)) == 0)
+        return take_blob(store, part, err);
+    return is_named(part, ROAST_PART_END) ? ROAST_OK : ROAST_ECORRUPT;
+}
+
+/* `status` is the result of a decoder, or of the run, for the contents of a part. */
+static roast_status part_result(const roast_part_walk *part, roast_status status,
+                                roast_error *err) {
+    if (status == ROAST_OK || status == ROAST_ENOMEM || status == ROAST_EVERSION)
+        return status;
+    return roast_db_damaged(err, "part %lld (%.*s) is malformed", (long long)part->id,
+                            (int)(part->name.len < 64 ? part->name.len : 64), part->name.data);
+}
+
+static roast_status walk_small(roast_store *store, roast_part_walk *walk, roast_error *err) {
+    bool there, ended = false;
+    ROAST_TRY(roast_part_walk_begin(walk, store->db, false, err));
+    for (;;) {
+        ROAST_TRY(roast_part_walk_next(walk, &there, err));
+        if (!there)
+            break;
+        ROAST_TRY(part_result(walk, take_small(store, walk, err), err));
+        ended = is_named(walk, ROAST_PART_END);
+    }
+    /* The parts of a finished file have the numbers from 1 on, and the last one is the end. */
+    if (store->state != ROAST_STORE_FINISHED || (ended && walk->id == walk->passed))
+        return ROAST_OK;
+    return roast_db_damaged(err, "parts of it are missing");
+}
+
+roast_status roast_read_small(roast_store *store, roast_error *err) {
+    roast_part_walk walk = {.statement = NULL};
+    ROAST_TRY(roast_run_new(&store->head, err));
+    roast_status status = walk_small(store, &walk, err);
+    roast_part_walk_end(&walk);
+    return status;
+}
+
+/* ---- large parts: the first of a kind is taken, the others are appended to it ---- */
+
+static roast_status add_chunks(roast_run *run, const roast_part_walk *part, bool first,
+                               roast_error *err) {
+    roast_chunklog *log;
+    ROAST_TRY(roast_chunklog_decode(part->bytes.data, part->bytes.len, &log, err));
+    if (first) {
+        roast_run_take_chunks(run, log);
+        return ROAST_OK;
+    }
+    roast_status status = roast_chunklog_merge(roast_run_chunks(run), log, false, NULL, err);
+    roast_chunklog_free(log);
+    return status;
+}
+
+static roast_status add_series(roast_run *run, const roast_part_walk *part, bool first,
+                               roast_error *err) {
+    roast_series *series;
+    ROAST_TRY(roast_series_decode(part->bytes.data, part->bytes.len, &series, err));
+    if (first) {
+        roast_run_take_series(run, series);
+        return ROAST_OK;
+    }
+    roast_status status = roast_series_extend(roast_run_series(run), series, err);
+    roast_series_free(series);
+    return status;
+}
+
+/* Worker and departure of a try have other numbers in the attempts to which it is added. */
+static roast_status add_tries(roast_attempts *into, const roast_attempts *from,
+                              const uint32_t *workers, uint32_t departures, roast_error *err) {
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    roast_attempt_cursor_init(&cursor, from);
+    while (roast_attempt_cursor_next(&cursor, &attempt)) {
+        if (attempt.worker != ROAST_NO_WORKER)
+            attempt.worker = workers[attempt.worker];
+        if (attempt.departure != ROAST_NO_DEPARTURE)
+            attempt.departure += departures;
+        ROAST_TRY(roast_attempts_append(into, &attempt, err));
+        if (attempt.prefix.data != NULL && attempt.kind != ROAST_KIND_foreign)
+            ROAST_TRY(roast_attempts_set_kind(into, attempt.prefix, attempt.kind, err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status extend_attempts(roast_attempts *into, const roast_attempts *from,
+                                    uint32_t *workers, roast_error *err) {
+    uint32_t departures = roast_attempts_departure_count(into);
+    for (uint32_t i = 0; i < roast_attempts_worker_count(from); i++)
+        ROAST_TRY(
+            roast_attempts_add_worker(into, roast_attempts_worker(from, i), &workers[i], err));
+    for (uint32_t i = 0; i < roast_attempts_departure_count(from); i++) {
+        roast_departure departure = roast_attempts_departure(from, i);
+        departure.worker = workers[departure.worker];
+        ROAST_TRY(roast_attempts_add_departure(into, &departure, err));
+    }
+    return add_tries(into, from, workers, departures, err);
+}
+
+static roast_status add_attempts(roast_run *run, const roast_part_walk *part, bool first,
+                                 roast_error *err) {
+    roast_attempts *attempts;
+    ROAST_TRY(roast_attempts_decode(part->bytes.data, part->bytes.len, &attempts, err));
+    if (first) {
+        roast_run_take_attempts(run, attempts);
+        return ROAST_OK;
+    }
+    size_t size = (size_t)roast_attempts_worker_count(attempts) + 1;
+    uint32_t *workers = roast_alloc(size * sizeof *workers);
+    roast_status status = workers == NULL
+                              ? no_memory(err)
+                              : extend_attempts(roast_run_attempts(run), attempts, workers, err);
+    roast_free(workers);
+    roast_attempts_free(attempts);
+    return status;
+}
+
+static roast_status walk_large(roast_store *store, roast_part_walk *walk, roast_error *err) {
+    static const struct {
+        const char *name;
+        roast_status (*add)(roast_run *run, const roast_part_walk *part, bool first,
+                            roast_error *err);
+    } kinds[] = {{"chunks", add_chunks}, {"series", add_series}, {"attempts", add_attempts}};
+    bool there, seen[sizeof kinds / sizeof *kinds] = {false};
+    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, err));
+    for (;;) {
+        ROAST_TRY(roast_part_walk_next(walk, &there, err));
+        if (!there)
+            return ROAST_OK;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            if (is_named(walk, kinds[i].name)) {
+                roast_status status = kinds[i].add(store->head, walk, !seen[i], err);
+                seen[i] = true;
+                ROAST_TRY(part_result(walk, status, err));
+            }
+    }
+}
+
+roast_status roast_read_large(roast_store *store, roast_error *err) {
+    roast_part_walk walk = {.statement = NULL};
+    roast_status status = walk_large(store, &walk, err);
+    roast_part_walk_end(&walk);
+    return status;
+}

@@ -1,0 +1,128 @@
+#include "support.h"
+
+#include "model/match.h"
+
+static roast_chunk make_chunk(const char *key, int64_t start_us) {
+    return (roast_chunk){.task_key = key != NULL ? roast_str_of(key) : (roast_str){NULL, 0},
+                         .start_us = start_us,
+                         .have = ROAST_CHUNK_HAS(start_us)};
+}
+
+static void add(roast_match *match, const char *key, uint32_t worker, int64_t when,
+                uint32_t number) {
+    roast_chunk chunk = make_chunk(key, when);
+    assert_int_equal(ROAST_OK, roast_match_add(match, &chunk, worker, number));
+}
+
+static uint32_t find(const roast_match *match, const char *key, uint32_t worker, int64_t when) {
+    roast_attempt attempt = {.key = roast_str_of(key)};
+    return roast_match_find(match, roast_match_key(&attempt), worker, when);
+}
+
+static void test_same_key_same_worker_nearest_in_time(void **state) {
+    (void)state;
+    roast_match match = {0};
+    add(&match, "a", 1, 1000, 0);
+    add(&match, "a", 1, 100, 1);
+    add(&match, "a", 2, 500, 2);
+    add(&match, "b", 1, 500, 3);
+    add(&match, NULL, 1, 500, 4);
+    roast_match_sort(&match);
+    assert_int_equal(1, find(&match, "a", 1, INT64_MIN));
+    assert_int_equal(1, find(&match, "a", 1, 549));
+    assert_int_equal(0, find(&match, "a", 1, 551));
+    assert_int_equal(0, find(&match, "a", 1, INT64_MAX));
+    assert_int_equal(2, find(&match, "a", 2, 0));
+    assert_int_equal(3, find(&match, "b", 1, 0));
+    assert_int_equal(ROAST_NO_MATCH, find(&match, "a", 3, 0));
+    assert_int_equal(ROAST_NO_MATCH, find(&match, "c", 1, 0));
+    roast_match_reset(&match);
+}
+
+/* Two tries on one worker that take long to open the file: process() of the first one is entered when the second
+ * one is about to begin. */
+static void test_the_task_of_a_chunk_begins_before_process(void **state) {
+    (void)state;
+    roast_match match = {0};
+    roast_chunk chunk = make_chunk("a", 8000000);
+    chunk.have |= ROAST_CHUNK_HAS(before_process_ns);
+    chunk.before_process_ns = 8000000000;
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 0, 1));
+    chunk.start_us = 19000000;
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 0, 2));
+    chunk.start_us = INT64_MIN; /* no time before it: taken as it is */
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 1, 3));
+    roast_match_sort(&match);
+    assert_int_equal(1, find(&match, "a", 0, 0));
+    assert_int_equal(2, find(&match, "a", 0, 11000000));
+    assert_int_equal(3, find(&match, "a", 1, 0));
+    roast_match_reset(&match);
+}
+
+static void test_nothing_to_match(void **state) {
+    (void)state;
+    roast_match match = {0};
+    roast_match_sort(&match);
+    assert_int_equal(ROAST_NO_MATCH, find(&match, "a", 0, 0));
+    roast_match_reset(&match);
+}
+
+/* A task that makes all chunks of a run: every one is found, and it does not take for ever. */
+static void test_many_chunks_of_one_key(void **state) {
+    (void)state;
+    enum { N = 200000 };
+    roast_match match = {0};
+    for (uint32_t i = 0; i < N; i++)
+        add(&match, "a", 0, (int64_t)((i * UINT64_C(7919)) % N), i);
+    roast_match_sort(&match);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(i, find(&match, "a", 0, (int64_t)((i * UINT64_C(7919)) % N)));
+    roast_match_reset(&match);
+}
+
+/* A key as a chunk has it, whole or with its digits as bytes, and as a try has it. */
+static void test_keys(void **state) {
+    (void)state;
+    static const char whole[] = "P-0123456789abcdef0123456789abcdef";
+    static const char bytes[] = "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
+    roast_match match = {0};
+    roast_chunk split = {.task_key = roast_str_of("P"), .task_hash = {bytes, 16}};
+    roast_attempt attempt = {.key = {NULL, 0}};
+    add(&match, whole, 0, 0, 1);
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &split, 1, 2));
+    add(&match, "P-12", 2, 0, 3);
+    roast_match_sort(&match);
+    assert_int_equal(1, find(&match, whole, 0, 0));
+    assert_int_equal(2, find(&match, whole, 1, 0));
+    assert_int_equal(ROAST_NO_MATCH, find(&match, whole, 2, 0));
+    assert_int_equal(0, roast_match_key(&attempt));
+    roast_match_reset(&match);
+}
+
+static roast_status fill(void *unused) {
+    (void)unused;
+    roast_match match = {0};
+    roast_status status = ROAST_OK;
+    roast_chunk chunk = make_chunk("a", 0);
+    for (uint32_t i = 1; status == ROAST_OK && i < 100; i++)
+        status = roast_match_add(&match, &chunk, 0, i);
+    roast_match_reset(&match);
+    return status;
+}
+
+static void test_every_failing_allocation(void **state) {
+    (void)state;
+    assert_true(alloc_walk(fill, NULL) > 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_key_same_worker_nearest_in_time),
+        cmocka_unit_test(test_the_task_of_a_chunk_begins_before_process),
+        cmocka_unit_test(test_nothing_to_match),
+        cmocka_unit_test(test_many_chunks_of_one_key),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_every_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
