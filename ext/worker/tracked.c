@@ -340,27 +340,30 @@ static bool is_set(PyObject *flag) {
     return truth > 0;
 }
 
-static PyObject *tracked_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
-                                    PyObject *kwnames) {
-    tracked_object *self = (tracked_object *)op;
-    ext_state *state = self->state;
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyObject *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
-    bool on = is_set(ext_quiet_attr(processor, state->str_collect));
-    call c = {.state = state};
-    if (on) {
-        bind_call(self, args, nargs, kwnames, &c);
-        begin_call(&c);
-    }
+static PyObject *measured_call(tracked_object *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames) {
+    call c = {.state = self->state};
+    bind_call(self, args, PyVectorcall_NARGS(nargsf), kwnames, &c);
+    begin_call(&c);
     if (ext_must_stop()) {
         call_off(&c);
         return ext_let_pass(NULL);
     }
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
-    if (!on)
-        return result;
     end_call(&c, result);
     return ext_let_pass(result);
+}
+
+static PyObject *tracked_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames) {
+    tracked_object *self = (tracked_object *)op;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
+    if (is_set(ext_quiet_attr(processor, self->state->str_collect)))
+        return measured_call(self, args, nargsf, kwnames);
+    if (ext_must_stop())
+        return ext_let_pass(NULL);
+    return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
 }
 
 /* ---- the object: behaves like the function that it wraps ---- */

@@ -78,10 +78,11 @@ roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklo
     ROAST_TRY(chunk_worker(work, chunk, &clocks->worker));
     roast_budget_table *tables = work->budget->tables;
     if (chunk->dataset.data != NULL)
-        ROAST_TRY(
-            roast_groups_find(&tables[ROAST_BY_dataset].rows, chunk->dataset, &clocks->dataset));
+        ROAST_TRY(roast_groups_find_ref(&tables[ROAST_BY_dataset].rows, chunk->packed.dataset,
+                                        chunk->dataset, &clocks->dataset));
     if (chunk->file.data != NULL)
-        ROAST_TRY(roast_groups_find(&tables[ROAST_BY_file].rows, chunk->file, &clocks->file));
+        ROAST_TRY(roast_groups_find_ref(&tables[ROAST_BY_file].rows, chunk->packed.file,
+                                        chunk->file, &clocks->file));
     if (roast_run_attempts_view(work->run) == NULL) {
         work->chunk_count++;
         return ROAST_OK;

@@ -80,8 +80,7 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
         workers[i] = roast_budget_worker_of(work, roast_attempts_worker(attempts, i));
     roast_attempt_cursor cursor;
     roast_attempt attempt;
-    roast_status status = ROAST_OK;
-    roast_match_sort(&work->match);
+    roast_status status = roast_match_sort(&work->match);
     roast_attempt_cursor_init(&cursor, attempts);
     while (status == ROAST_OK && roast_attempt_cursor_next(&cursor, &attempt)) {
         uint32_t worker = attempt.worker < count ? workers[attempt.worker] : ROAST_NONE;

@@ -6,13 +6,18 @@
 
 /* ---- groups ---- */
 
-roast_status roast_facts_group(roast_facts *facts, roast_budget_split by, roast_str name,
-                               uint32_t *id) {
+static roast_status find_group(roast_facts *facts, roast_budget_split by, uint32_t ref,
+                               roast_str name, uint32_t *id) {
     *id = ROAST_NOBODY;
     if (name.data == NULL)
         return ROAST_OK;
     facts->by[by].size = sizeof(roast_fact_group);
-    return roast_groups_find(&facts->by[by], name, id);
+    return roast_groups_find_ref(&facts->by[by], ref, name, id);
+}
+
+roast_status roast_facts_group(roast_facts *facts, roast_budget_split by, roast_str name,
+                               uint32_t *id) {
+    return find_group(facts, by, 0, name, id);
 }
 
 static roast_status name_groups(roast_facts *facts, const roast_chunk *chunk, roast_fact *fact) {
@@ -20,8 +25,12 @@ static roast_status name_groups(roast_facts *facts, const roast_chunk *chunk, ro
                                                 [ROAST_BY_host] = chunk->host,
                                                 [ROAST_BY_dataset] = chunk->dataset,
                                                 [ROAST_BY_file] = chunk->file};
+    const uint32_t refs[ROAST_SPLIT_COUNT] = {[ROAST_BY_worker] = chunk->packed.origin,
+                                              [ROAST_BY_host] = chunk->packed.origin,
+                                              [ROAST_BY_dataset] = chunk->packed.dataset,
+                                              [ROAST_BY_file] = chunk->packed.file};
     for (int by = 0; by < ROAST_SPLIT_COUNT; by++)
-        ROAST_TRY(roast_facts_group(facts, (roast_budget_split)by, names[by], &fact->group[by]));
+        ROAST_TRY(find_group(facts, (roast_budget_split)by, refs[by], names[by], &fact->group[by]));
     return ROAST_OK;
 }
 

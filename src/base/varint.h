@@ -47,15 +47,22 @@ static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint
     return roast_get_long_varint(at, end, value);
 }
 
+/* The number in eight bytes, the low one first. */
+static inline uint64_t roast_little_endian(const uint8_t bytes[8]) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
 /* The same without a branch on the length, for numbers whose lengths no branch predictor can learn. */
 static inline bool roast_get_any_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     uint64_t word, ends;
     if (end - *at < (ptrdiff_t)sizeof word)
         return roast_get_varint(at, end, value);
-    memcpy(&word, *at, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
+    word = roast_little_endian(*at);
     ends = ~word & UINT64_C(0x8080808080808080); /* the high bit of each byte that ends a number */
     if (ends == 0)
         return roast_get_long_varint(at, end, value);

@@ -58,7 +58,7 @@ roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunk 
     uint32_t *chain = &totals->nameless, known = roast_groups_count(&totals->accessed), id;
     uint32_t pair[2] = {0, chunk->packed.branches}; /* the file counted from 1, and the set */
     if (chunk->file.data != NULL) {
-        ROAST_TRY(roast_groups_find(&totals->files, chunk->file, &id));
+        ROAST_TRY(roast_groups_find_ref(&totals->files, chunk->packed.file, chunk->file, &id));
         chain = &((file_total *)roast_groups_item(&totals->files, id))->sets;
         pair[0] = id + 1;
     }

@@ -9,6 +9,8 @@ typedef struct roast_groups {
     char *items;        /* in the order in which the names were first mentioned */
     size_t size;        /* of an item */
     size_t capacity;
+    uint32_t *by_ref; /* number + 1 of the name of a reference; 0: not looked up yet */
+    size_t refs;
 } roast_groups;
 
 /* An empty set of groups with an item of this type for each name. */
@@ -21,6 +23,11 @@ typedef struct roast_groups {
 void roast_groups_reset(roast_groups *groups);
 /* The number of a name; at its first mention it gets a zeroed item. An absent name is the empty one. Items may move. */
 roast_status roast_groups_find(roast_groups *groups, roast_str name, uint32_t *id);
+
+/* The same for a name to which the chunk log has a reference: its text is looked up once. All references given to one
+ * set of groups are of one log and of one kind; 0 is none, and its text is looked up each time. */
+roast_status roast_groups_find_ref(roast_groups *groups, uint32_t ref, roast_str name,
+                                   uint32_t *id);
 
 /* Room for so many items in all. */
 roast_status roast_groups_reserve(roast_groups *groups, size_t items);

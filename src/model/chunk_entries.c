@@ -9,10 +9,7 @@ enum { FIXED = 8 };
 
 uint64_t roast_bytes_fixed(roast_bytes *from) {
     const uint8_t *bytes = roast_bytes_take(from, FIXED);
-    uint64_t value = 0;
-    for (int i = 0; bytes != NULL && i < FIXED; i++)
-        value |= (uint64_t)bytes[i] << 8 * i;
-    return value;
+    return bytes != NULL ? roast_little_endian(bytes) : 0;
 }
 
 roast_draft roast_draft_begin(roast_chunklog *log) {

@@ -238,27 +238,14 @@ static void read_customs(const roast_chunklog *log, roast_bytes *row, roast_chun
     *row = cursor.values;
 }
 
-bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out) {
-    uint32_t refs[ROAST_ROW_REFS];
-    *out = (roast_chunk){0};
-    roast_row_refs(log, &row, refs);
-    if (row.bad)
-        return false;
-    read_refs(log, refs, out);
-    roast_origin origin = roast_entry_origin(log, refs[ROAST_REF_origin]);
-    out->token = origin.token;
-    out->run = origin.run;
-    out->pid = origin.pid;
-    out->host = origin.host;
-    out->worker = origin.worker;
+/* What follows the references, up to the sections. */
+static void read_values(const roast_chunklog *log, roast_bytes row, roast_chunk *out) {
     out->seq = roast_bytes_number(&row, UINT64_MAX);
     uint64_t mask = roast_bytes_number(&row, ROAST_CHUNK_ALL_FIELDS << ROAST_ROW_FLAG_BITS |
                                                  ((1u << ROAST_ROW_FLAG_BITS) - 1));
     out->have = mask >> ROAST_ROW_FLAG_BITS;
     for (uint64_t left = out->have; left != 0; left &= left - 1)
         *field_at(out, __builtin_ctzll(left)) = roast_bytes_signed(&row);
-    if (out->have & ROAST_CHUNK_HAS(start_us))
-        out->start_us = roast_wrap_add(out->start_us, origin.behind_us);
     if (mask & ROAST_ROW_TASK_HASH) {
         const uint8_t *hash = roast_bytes_take(&row, ROAST_TASK_HASH_BYTES);
         out->task_hash = (roast_str){(const char *)hash, ROAST_TASK_HASH_BYTES};
@@ -270,7 +257,25 @@ bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out
     if (mask & ROAST_ROW_CUSTOMS)
         read_customs(log, &row, out);
     out->packed.tails = row;
-    return !row.bad;
+}
+
+bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out) {
+    uint32_t refs[ROAST_ROW_REFS];
+    *out = (roast_chunk){0};
+    roast_row_refs(log, &row, refs);
+    if (row.bad)
+        return false;
+    read_refs(log, refs, out);
+    read_values(log, row, out);
+    roast_origin origin = roast_entry_origin(log, refs[ROAST_REF_origin]);
+    out->token = origin.token;
+    out->run = origin.run;
+    out->pid = origin.pid;
+    out->host = origin.host;
+    out->worker = origin.worker;
+    if (out->have & ROAST_CHUNK_HAS(start_us))
+        out->start_us = roast_wrap_add(out->start_us, origin.behind_us);
+    return !out->packed.tails.bad;
 }
 
 bool roast_row_valid(const roast_chunklog *log, roast_bytes row) {
@@ -280,18 +285,20 @@ bool roast_row_valid(const roast_chunklog *log, roast_bytes row) {
 #undef X
     };
     uint32_t refs[ROAST_ROW_REFS];
-    roast_bytes front = row;
-    roast_row_refs(log, &front, refs);
+    roast_row_refs(log, &row, refs);
     for (int i = 0; i < ROAST_ROW_REFS; i++)
         if (refs[i] != 0 && roast_entry_kind_of(log, refs[i]) != kinds[i])
             return false;
-    roast_chunk chunk;
+    roast_chunk chunk; /* only what the values need; the entries have been checked */
     roast_tail_cursor cursor;
-    roast_read read;
-    if (!roast_row_read(log, row, &chunk))
-        return false;
-    roast_chunk_reads(log, &chunk, &cursor); /* goes over the sections */
-    while (roast_chunk_next_read(&cursor, &read))
+    roast_section section;
+    chunk.packed.layout = refs[ROAST_REF_layout];
+    read_values(log, row, &chunk);
+    roast_chunk_sections(log, &chunk, &cursor);
+    while (roast_chunk_next_section(&cursor, &section))
         continue;
-    return !cursor.values.bad && cursor.values.at == row.end;
+    uint64_t reads = roast_entry_count(log, refs[ROAST_REF_reads]);
+    for (uint64_t i = 0; i < ROAST_READ_VALUES * reads && !cursor.values.bad; i++)
+        roast_bytes_known(&cursor.values);
+    return !row.bad && !cursor.values.bad && cursor.values.at == row.end;
 }

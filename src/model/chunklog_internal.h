@@ -54,7 +54,8 @@ enum { /* what else a row holds: the low bits of its mask */
 enum {
     ROAST_LAYOUT_FOLDED = 4,
     ROAST_TASK_HASH_BYTES = 16,
-    ROAST_REF_MAX = 5, /* bytes of the longest reference */
+    ROAST_REF_MAX = 5,     /* bytes of the longest reference */
+    ROAST_READ_VALUES = 4, /* of each read, all of them known numbers */
 };
 _Static_assert((int)ROAST_SECTION_KINDS <= (int)ROAST_LAYOUT_FOLDED, "a kind takes two bits");
 _Static_assert(ROAST_CHUNK_FIELD_COUNT + ROAST_ROW_FLAG_BITS <= 64, "fields and flags are a mask");

@@ -7,6 +7,7 @@
 
 void roast_match_reset(roast_match *match) {
     roast_free(match->chunks);
+    roast_free(match->first);
     *match = (roast_match){0};
 }
 
@@ -68,14 +69,54 @@ static int compare(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-void roast_match_sort(roast_match *match) {
-    if (match->count > 0)
-        qsort(match->chunks, match->count, sizeof *match->chunks, compare);
+static size_t bucket_of(const roast_match *match, uint64_t key) {
+    return match->bits == 0 ? 0 : (size_t)(key >> (64 - match->bits));
+}
+
+/* Chunks into their buckets: keys are hashes, so that the buckets are small, and sorting each is less work than sorting
+ * all chunks. `sorted` has room for all of them. */
+static void fill_buckets(roast_match *match, roast_match_chunk *sorted) {
+    size_t buckets = (size_t)1 << match->bits;
+    uint32_t *next = match->first + 1; /* moves on to the end of its bucket, which is the next one's beginning */
+    for (size_t i = 0; i < match->count; i++)
+        next[bucket_of(match, match->chunks[i].key) + 1]++;
+    for (size_t b = 0; b < buckets; b++)
+        next[b + 1] += next[b];
+    for (size_t i = 0; i < match->count; i++)
+        sorted[next[bucket_of(match, match->chunks[i].key)]++] = match->chunks[i];
+    for (size_t b = 0; b < buckets; b++)
+        if (match->first[b + 1] - match->first[b] > 1)
+            qsort(sorted + match->first[b], match->first[b + 1] - match->first[b], sizeof *sorted,
+                  compare);
+}
+
+roast_status roast_match_sort(roast_match *match) {
+    unsigned bits = 0;
+    while (bits < 31 && ((size_t)2 << bits) <= match->count)
+        bits++;
+    uint32_t *first = roast_alloc_zero((((size_t)1 << bits) + 2) * sizeof *first);
+    roast_match_chunk *sorted = roast_alloc((match->count + 1) * sizeof *sorted);
+    if (first == NULL || sorted == NULL) {
+        roast_free(first);
+        roast_free(sorted);
+        return ROAST_ENOMEM;
+    }
+    roast_free(match->first);
+    match->first = first;
+    match->bits = bits;
+    fill_buckets(match, sorted);
+    roast_free(match->chunks);
+    match->chunks = sorted;
+    match->capacity = match->count + 1;
+    return ROAST_OK;
 }
 
 uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worker, int64_t when) {
     const roast_match_chunk wanted = {.key = key, .when = when, .worker = worker};
-    size_t low = 0, high = match->count;
+    if (match->first == NULL)
+        return ROAST_NO_MATCH;
+    size_t bucket = bucket_of(match, key), low = match->first[bucket],
+           high = match->first[bucket + 1];
     while (low < high) { /* the first that is not before the wanted one */
         size_t middle = low + (high - low) / 2;
         if (compare(&match->chunks[middle], &wanted) < 0)

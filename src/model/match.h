@@ -21,6 +21,8 @@ typedef struct roast_match_chunk {
 typedef struct roast_match {
     roast_match_chunk *chunks;
     size_t capacity, count;
+    uint32_t *first; /* of each bucket: the place of its first chunk; one more for the end */
+    unsigned bits;   /* a bucket holds the keys with the same topmost bits, about one chunk */
 } roast_match;
 
 void roast_match_reset(roast_match *match);
@@ -28,7 +30,8 @@ void roast_match_reset(roast_match *match);
  * ROAST_ENOMEM, ROAST_ELIMIT. */
 roast_status roast_match_add(roast_match *match, const roast_chunk *chunk, uint32_t worker,
                              uint32_t number);
-void roast_match_sort(roast_match *match);
+/* ROAST_ENOMEM. */
+roast_status roast_match_sort(roast_match *match);
 /* The key of a try as a number for roast_match_find; 0: it has none. */
 uint64_t roast_match_key(const roast_attempt *attempt);
 /* The number of the chunk that ran in a try which began at `when` (us since 1970), or ROAST_NO_MATCH. */

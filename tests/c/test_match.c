@@ -27,7 +27,7 @@ static void test_same_key_same_worker_nearest_in_time(void **state) {
     add(&match, "a", 2, 500, 2);
     add(&match, "b", 1, 500, 3);
     add(&match, NULL, 1, 500, 4);
-    roast_match_sort(&match);
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
     assert_int_equal(1, find(&match, "a", 1, INT64_MIN));
     assert_int_equal(1, find(&match, "a", 1, 549));
     assert_int_equal(0, find(&match, "a", 1, 551));
@@ -52,7 +52,7 @@ static void test_the_task_of_a_chunk_begins_before_process(void **state) {
     assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 0, 2));
     chunk.start_us = INT64_MIN; /* no time before it: taken as it is */
     assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 1, 3));
-    roast_match_sort(&match);
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
     assert_int_equal(1, find(&match, "a", 0, 0));
     assert_int_equal(2, find(&match, "a", 0, 11000000));
     assert_int_equal(3, find(&match, "a", 1, 0));
@@ -62,7 +62,7 @@ static void test_the_task_of_a_chunk_begins_before_process(void **state) {
 static void test_nothing_to_match(void **state) {
     (void)state;
     roast_match match = {0};
-    roast_match_sort(&match);
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
     assert_int_equal(ROAST_NO_MATCH, find(&match, "a", 0, 0));
     roast_match_reset(&match);
 }
@@ -74,7 +74,7 @@ static void test_many_chunks_of_one_key(void **state) {
     roast_match match = {0};
     for (uint32_t i = 0; i < N; i++)
         add(&match, "a", 0, (int64_t)((i * UINT64_C(7919)) % N), i);
-    roast_match_sort(&match);
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
     for (uint32_t i = 0; i < N; i++)
         assert_int_equal(i, find(&match, "a", 0, (int64_t)((i * UINT64_C(7919)) % N)));
     roast_match_reset(&match);
@@ -91,7 +91,7 @@ static void test_keys(void **state) {
     add(&match, whole, 0, 0, 1);
     assert_int_equal(ROAST_OK, roast_match_add(&match, &split, 1, 2));
     add(&match, "P-12", 2, 0, 3);
-    roast_match_sort(&match);
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
     assert_int_equal(1, find(&match, whole, 0, 0));
     assert_int_equal(2, find(&match, whole, 1, 0));
     assert_int_equal(ROAST_NO_MATCH, find(&match, whole, 2, 0));
@@ -106,8 +106,29 @@ static roast_status fill(void *unused) {
     roast_chunk chunk = make_chunk("a", 0);
     for (uint32_t i = 1; status == ROAST_OK && i < 100; i++)
         status = roast_match_add(&match, &chunk, 0, i);
+    if (status == ROAST_OK)
+        status = roast_match_sort(&match);
     roast_match_reset(&match);
     return status;
+}
+
+/* More chunks than buckets of one: each is found, and none that is not there. */
+static void test_many_keys(void **state) {
+    (void)state;
+    enum { N = 5000 };
+    roast_match match = {0};
+    char key[32];
+    for (uint32_t i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "key-%u", i);
+        add(&match, key, i % 3, 10, i);
+    }
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
+    for (uint32_t i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "key-%u", i);
+        assert_int_equal(i, find(&match, key, i % 3, 0));
+        assert_int_equal(ROAST_NO_MATCH, find(&match, key, (i + 1) % 3, 0));
+    }
+    roast_match_reset(&match);
 }
 
 static void test_every_failing_allocation(void **state) {
@@ -122,6 +143,7 @@ int main(void) {
         cmocka_unit_test(test_nothing_to_match),
         cmocka_unit_test(test_many_chunks_of_one_key),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_many_keys),
         cmocka_unit_test(test_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
