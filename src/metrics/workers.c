@@ -34,6 +34,20 @@ static void put_figure(roast_metrics *metrics, const figure *all, uint32_t mean,
     roast_put(metrics, max, roast_value_real_if(all->seen, all->max));
 }
 
+typedef struct plain_mean {
+    double sum;
+    uint64_t count;
+} plain_mean;
+
+static void add_to_mean(plain_mean *mean, double value) {
+    mean->sum += value;
+    mean->count++;
+}
+
+static double mean_of(const plain_mean *mean) {
+    return mean->sum / (double)mean->count;
+}
+
 /* Differences of the whole numbers: seconds since 1970 as doubles would lose the nanoseconds. */
 static double seconds_since(roast_utc start, roast_utc when) {
     if (when.ns < start.ns)
@@ -69,11 +83,11 @@ typedef struct worker_figures {
 /* One worker: the maximum of its samples, NaN if none has the value. */
 typedef struct health {
     double peak_memory, limit, peak_percent, peak_spilled;
-    roast_stats cpu, threads;
+    plain_mean cpu, threads;
     uint64_t samples;
 } health;
 
-static void add_sample(worker_figures *figures, roast_stats *cores, health *own, double time,
+static void add_sample(worker_figures *figures, plain_mean *cores, health *own, double time,
                        const double value[ROAST_COLUMNS]) {
     double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
     double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu] / threads;
@@ -87,24 +101,24 @@ static void add_sample(worker_figures *figures, roast_stats *cores, health *own,
         add_value(&figures->memory_share, time, memory / limit * 100);
     }
     if (!isnan(threads))
-        roast_stats_add(cores, threads);
+        add_to_mean(cores, threads);
     if (threads > 0) {
-        roast_stats_add(&own->threads, threads);
+        add_to_mean(&own->threads, threads);
         add_value(&figures->cpu_share, time, cpu);
         if (!isnan(cpu))
-            roast_stats_add(&own->cpu, cpu);
+            add_to_mean(&own->cpu, cpu);
     }
 }
 
 static roast_worker_row row_of(const health *own) {
     return (roast_worker_row){
         .samples = own->samples,
-        .threads = roast_value_real_if(own->threads.count > 0, own->threads.mean),
+        .threads = roast_value_real_if(own->threads.count > 0, mean_of(&own->threads)),
         .peak_memory_bytes = roast_value_rounded(own->peak_memory),
         .memory_limit_bytes = roast_value_rounded(own->limit),
         .peak_memory_percent = roast_value_real_if(!isnan(own->peak_percent), own->peak_percent),
         .peak_spilled_bytes = roast_value_rounded(own->peak_spilled),
-        .mean_cpu_percent = roast_value_real_if(own->cpu.count > 0, own->cpu.mean),
+        .mean_cpu_percent = roast_value_real_if(own->cpu.count > 0, mean_of(&own->cpu)),
     };
 }
 
@@ -114,7 +128,7 @@ static roast_worker_row add_worker(worker_figures *figures, const roast_series *
     health own = {.peak_memory = NAN, .limit = NAN, .peak_percent = NAN, .peak_spilled = NAN};
     roast_series_cursor cursor;
     roast_sample sample;
-    roast_stats cores = {0};
+    plain_mean cores = {0};
     roast_series_cursor_init(&cursor, series, worker);
     while (roast_series_cursor_next(&cursor, &sample))
         add_sample(figures, &cores, &own, seconds_since(start, sample.when), sample.value);
@@ -122,7 +136,7 @@ static roast_worker_row add_worker(worker_figures *figures, const roast_series *
     end_worker(&figures->memory_share);
     end_worker(&figures->cpu_share);
     if (cores.count > 0)
-        roast_stats_add(&figures->cores, cores.mean);
+        roast_stats_add(&figures->cores, mean_of(&cores));
     return row_of(&own);
 }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -70,9 +71,13 @@ def chunks_under_the_sampler() -> None:
         processor.process(list(range(200 * (i % 10))))
 
     at_once(again(work, 300), again(work, 300), again(work, 300), again(change, 60))
-    _core.configure(sampler_interval=0.001)
     chunks: list[object] = list(processor._chunk_metrics)  # type: ignore[attr-defined]
     assert len(chunks) == 900, len(chunks)
+    # On a busy machine all of them may have ended before the sampler's thread ran once.
+    _core.configure(sampler_interval=0.001)
+    end = time.monotonic() + 60
+    while _core.sampler_stats()["samples"] == 0 and time.monotonic() < end:
+        processor.process(list(range(200_000)))
     assert _core.sampler_stats()["samples"] > 0
 
 
