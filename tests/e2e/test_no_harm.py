@@ -510,9 +510,11 @@ def test_a_thread_that_cannot_be_started_leaves_nothing(tmp_path, monkeypatch):
 
 def test_a_program_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path):
     program = textwrap.dedent("""
+        import signal
         import time
         from coffea.processor import FuturesExecutor
         from roastcoffea import MetricsCollector
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
         with MetricsCollector(FuturesExecutor(workers=1)):
             print("open", flush=True)
             time.sleep(60)
