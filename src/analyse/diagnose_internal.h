@@ -145,11 +145,11 @@ typedef struct roast_diagnosis {
     double straggled; /* s: what chunks took longer on slow hosts and workers */
     /* The model of the chunks' cost. */
     bool has_model;
-    double fixed;    /* s a chunk */
-    double slope;    /* s an event */
+    double fixed;                   /* s a chunk */
+    double slope;                   /* s an event */
     double fixed_least, fixed_most; /* what else it may be; the cost of the average chunk stays */
-    bool fitted;     /* from chunks of different sizes */
-    double overhead; /* s a chunk, of the fixed cost: outside of the task */
+    bool fitted;                    /* from chunks of different sizes */
+    double overhead;                /* s a chunk, of the fixed cost: outside of the task */
 } roast_diagnosis;
 
 /* A text that is composed; a long one is cut. */

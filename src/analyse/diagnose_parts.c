@@ -17,7 +17,8 @@ static const part_rule rules[] = {
      {ROAST_FINDING_too_many_workers, ROAST_FINDING_too_many_workers},
      0.7,
      "of the core time passed before the workers got their first task",
-     "of core time were paid from the beginning of the run, or the arrival of a worker, to its first "
+     "of core time were paid from the beginning of the run, or the arrival of a worker, to its "
+     "first "
      "task.",
      "Enter the context when the workers are there (client.wait_for_workers(n)) and the input is "
      "known, or start workers while the first chunks run; a longer run pays it only once."},

@@ -60,8 +60,8 @@ static void find_model(roast_diagnosis *d) {
         if (!fitted && !guess_dataset(d, dataset))
             continue;
         less += fitted ? FIT_ERRORS * error * (double)dataset->chunks : 0;
-        more +=
-            fitted ? FIT_ERRORS * error * (double)dataset->chunks : dataset->slope * dataset->events;
+        more += fitted ? FIT_ERRORS * error * (double)dataset->chunks
+                       : dataset->slope * dataset->events;
         chunks += (double)dataset->chunks;
         events += dataset->events;
         fixed += dataset->fixed * (double)dataset->chunks;
@@ -103,10 +103,10 @@ static double predict_span(const roast_diagnosis *d, double fixed, double events
 }
 
 typedef struct size_advice {
-    double size;      /* events */
+    double size;                  /* events */
     double least_wall, most_wall; /* s */
-    double saving;    /* core-s */
-    bool whole_files; /* no file is longer */
+    double saving;                /* core-s */
+    bool whole_files;             /* no file is longer */
 } size_advice;
 
 typedef struct size_search {
@@ -142,8 +142,7 @@ static double best_size(const roast_diagnosis *d, const size_search *s, double *
                 double size = rounds[i] * power;
                 if (size < s->least || size > s->most)
                     continue;
-                double took =
-                    predict_span(d, d->fixed, s->events, chunks_of_size(&d->facts, size));
+                double took = predict_span(d, d->fixed, s->events, chunks_of_size(&d->facts, size));
                 if (pass == 0) {
                     best = fmin(best, took);
                 } else if (took <= best * 1.02 && (isnan(found) || !s->larger)) {

@@ -615,8 +615,7 @@ roast_status roast_rules_stragglers(roast_diagnosis *d) {
         return ROAST_OK;
     c.excess = roast_alloc((d->facts.count + 1) * sizeof *c.excess);
     c.space = roast_alloc((d->facts.count + 1) * sizeof *c.space);
-    roast_status status =
-        c.excess != NULL && c.space != NULL ? find_stragglers(&c) : ROAST_ENOMEM;
+    roast_status status = c.excess != NULL && c.space != NULL ? find_stragglers(&c) : ROAST_ENOMEM;
     roast_free(c.excess);
     roast_free(c.space);
     return status;

@@ -149,8 +149,7 @@ static inline void append_piece(roast_run *run, const piece *p, double start,
     assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
 }
 
-static inline void append_try(roast_attempts *attempts, const piece *p, double sent,
-                              double start) {
+static inline void append_try(roast_attempts *attempts, const piece *p, double sent, double start) {
     char key[32], worker[32];
     roast_error err;
     snprintf(key, sizeof key, "P-%u", p->index);

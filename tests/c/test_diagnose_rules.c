@@ -414,6 +414,44 @@ static void test_gil_contention(void **state) {
                 ROAST_FINDING_gil_contention);
 }
 
+static void opens_long(piece *p) {
+    p->before = 2;
+    p->duration = 0.4;
+    p->cpu = 0.38;
+    p->n_reads = 0;
+    p->file = p->index;
+}
+
+static roast_run *play_opening(double cpu, double noncpu) {
+    roast_error err;
+    roast_run *run = play(&(scene){.workers = 2, .threads = 4, .chunks = 80, .change = opens_long});
+    const roast_span_value spans[] = {{roast_str_of("execute"), roast_str_of("P"),
+                                       roast_str_of("thread-cpu"), roast_str_of("seconds"), cpu},
+                                      {roast_str_of("execute"), roast_str_of("P"),
+                                       roast_str_of("thread-noncpu"), roast_str_of("seconds"),
+                                       noncpu}};
+    assert_ok(roast_run_set_processor(run, roast_str_of("P"), &err), err);
+    for (size_t i = 0; i < 2; i++)
+        assert_ok(roast_run_add_span(run, &spans[i], &err), err);
+    return run;
+}
+
+/* Four threads that open files use one core. */
+static void test_gil_contention_before_process(void **state) {
+    (void)state;
+    roast_findings *findings;
+    roast_run *run = play_opening(50, 150);
+    findings = diagnose(run);
+    const roast_finding *found = find_kind(findings, ROAST_FINDING_gil_contention);
+    assert_non_null(found);
+    assert_true(mentions(found->title, "open files"));
+    roast_findings_free(findings);
+    roast_run_free(run);
+    /* All of them computed; none did. */
+    expect_none(play_opening(190, 10), ROAST_FINDING_gil_contention);
+    expect_none(play_opening(10, 190), ROAST_FINDING_gil_contention);
+}
+
 static void sleeping_section(piece *p) {
     p->n_sections = 2;
     p->sections[0] = "select";
@@ -521,6 +559,7 @@ int main(void) {
         cmocka_unit_test(test_rereads_at_the_edges),
         cmocka_unit_test(test_rereads_of_small_chunks),
         cmocka_unit_test(test_gil_contention),
+        cmocka_unit_test(test_gil_contention_before_process),
         cmocka_unit_test(test_slow_section),
         cmocka_unit_test(test_reduction_bound),
         cmocka_unit_test(test_serialization_heavy),
