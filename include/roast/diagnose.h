@@ -38,7 +38,9 @@
     X(lost_work, "Work that failed or was lost with its worker has to be done again.")             \
     X(serialization_heavy, "Packing and unpacking results analyses nothing.")                      \
     X(slow_section, "A change in this part of process() pays most.")                               \
-    X(measurement, "Without complete data, the findings may be incomplete.")
+    X(measurement, "Without complete data, the findings may be incomplete.")                       \
+    X(ramp_up, "Workers that are there and have nothing to do yet cost as much as busy ones.")     \
+    X(worker_overhead, "Moving, unpacking and storing what tasks need analyses nothing.")
 
 typedef enum roast_finding_kind {
 #define X(name, why) ROAST_FINDING_##name,

@@ -217,6 +217,8 @@ typedef struct roast_line {
 void roast_line_add(roast_line *line, double x, double y);
 /* false if they are not defined (fewer than two points, all x equal). */
 bool roast_line_fit(const roast_line *line, double *intercept, double *slope);
+/* Standard error of the intercept; NaN with fewer than three points, or where all have the same x. */
+double roast_line_intercept_error(const roast_line *line);
 bool roast_line_correlation(const roast_line *line, double *r);
 
 /* Exact quantiles (linear interpolation between neighbours, as numpy's default) of up to ROAST_EXACT_VALUES

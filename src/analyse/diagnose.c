@@ -93,6 +93,19 @@ static void measure_run(roast_diagnosis *d) {
     }
 }
 
+/* A chunk on an executor of this machine does not know when its task began. The budget knows the time between two
+ * chunks of a thread: on average, as nothing tells which chunk is an exception. */
+static void take_before(roast_diagnosis *d) {
+    roast_facts *facts = &d->facts;
+    double before = roast_diagnosis_part(d, ROAST_PART_before_process);
+    if (facts->with_before > 0 || facts->count == 0 || !(before > 0))
+        return;
+    facts->before = before;
+    facts->with_before = facts->count;
+    facts->untold_before = facts->median_before = before / (double)facts->count;
+    facts->cost += before;
+}
+
 static roast_status ask_rules(roast_diagnosis *d) {
     ROAST_TRY(roast_rules_stragglers(d));
     ROAST_TRY(roast_rules_sizes(d));
@@ -103,6 +116,7 @@ static roast_status ask_rules(roast_diagnosis *d) {
     ROAST_TRY(roast_rules_results(d));
     ROAST_TRY(roast_rules_memory(d));
     ROAST_TRY(roast_rules_losses(d));
+    ROAST_TRY(roast_rules_parts(d));
     return roast_rules_measurement(d);
 }
 
@@ -120,6 +134,7 @@ static roast_status judge(roast_diagnosis *d, roast_findings **out, roast_error 
         if (d->budget != NULL && !knows_the_chunks(d->budget, &d->facts))
             d->budget = NULL;
         measure_run(d);
+        take_before(d);
         d->tries = roast_tries_sum(roast_run_attempts_view(d->run));
         status = ask_rules(d);
     }

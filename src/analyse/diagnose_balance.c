@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/diagnose_internal.h"
+#include "roast/figures.h"
 
 /* ---- the tail ---- */
 
@@ -188,16 +189,18 @@ typedef struct lock_sums {
     uint32_t workers;
 } lock_sums;
 
+/* `whole`: also the time before process(), of which no CPU time is known. */
 static void add_worker(const roast_facts *facts, const roast_fact_order *order, uint32_t worker,
-                       stretch *stretches, lock_sums *sums) {
+                       bool whole, stretch *stretches, lock_sums *sums) {
     double inside = 0, cpu = 0, queue = 0, switches = 0;
     size_t count = 0;
     for (uint32_t at = order->first[worker]; at < order->first[worker + 1]; at++) {
         const roast_fact *fact = &facts->facts[order->order[at]];
+        double before = whole && fact->before > 0 ? (double)fact->before : 0;
         if (isnan(fact->cpu))
             continue;
-        stretches[count++] = (stretch){fact->start, fact->start + (double)fact->duration};
-        inside += (double)fact->duration;
+        stretches[count++] = (stretch){fact->start - before, fact->start + (double)fact->duration};
+        inside += before + (double)fact->duration;
         cpu += fmin((double)fact->cpu, (double)fact->duration);
         queue += fact->queue > 0 ? (double)fact->queue : 0;
         switches += (double)fact->switches;
@@ -216,24 +219,68 @@ static void add_worker(const roast_facts *facts, const roast_fact_order *order, 
     sums->workers++;
 }
 
-static roast_status sum_locks(const roast_facts *facts, lock_sums *sums) {
+static roast_status sum_locks(const roast_facts *facts, bool whole, lock_sums *sums) {
     roast_fact_order order = {0};
     stretch *stretches = roast_alloc((facts->count + 1) * sizeof *stretches);
     roast_status status =
         stretches != NULL ? roast_facts_order(facts, ROAST_BY_worker, &order) : ROAST_ENOMEM;
     for (uint32_t i = 0; status == ROAST_OK && i < roast_groups_count(&facts->workers); i++)
-        add_worker(facts, &order, i, stretches, sums);
+        add_worker(facts, &order, i, whole, stretches, sums);
     roast_fact_order_reset(&order);
     roast_free(stretches);
     return status;
 }
 
-roast_status roast_rules_threads(roast_diagnosis *d) {
+static void say_fewer_threads(roast_words *words, double threads, double at_once, double off) {
+    roast_say(
+        words,
+        "threads_per_worker=1 and %s times as many workers (Python's lock lets one thread run "
+        "at a time); %s would be saved.",
+        roast_say_times(threads > 1 ? threads : at_once), roast_say_time(off));
+}
+
+/* Threads that open files compete before process(). The engine counts the CPU time of whole tasks. */
+static roast_status opening(roast_diagnosis *d, double threads) {
     lock_sums sums = {0};
-    double threads = roast_diagnosis_metric(d, "cores_per_worker");
-    if (threads < roast_limit.gil_threads) /* known, and too few */
+    double cpu = 0, all = 0;
+    for (uint32_t i = 0; i < roast_run_figure_count(d->run); i++) {
+        roast_figure figure = roast_run_figure(d->run, i);
+        bool on = figure.activity == ROAST_ACTIVITY_cpu;
+        if (figure.kind != ROAST_KIND_processing ||
+            (!on && figure.activity != ROAST_ACTIVITY_noncpu))
+            continue;
+        all += figure.value;
+        cpu += on ? figure.value : 0;
+    }
+    if (!(all > 0) || d->facts.before < roast_limit.gil_share * d->facts.cost)
         return ROAST_OK;
-    ROAST_TRY(sum_locks(&d->facts, &sums));
+    ROAST_TRY(sum_locks(&d->facts, true, &sums));
+    double share = 1 - cpu / all, at_once = sums.inside / sums.covered;
+    double cores = at_once * cpu / all, off = sums.inside * share;
+    if (sums.workers == 0 || cores < roast_limit.gil_least_cores ||
+        cores > roast_limit.gil_most_cores || share < roast_limit.gil_share ||
+        !roast_diagnosis_matters(d, off))
+        return ROAST_OK;
+    roast_verdict v;
+    roast_verdict_init(&v, ROAST_FINDING_gil_contention, off, 0.6);
+    roast_say(
+        &v.title,
+        "Threads of a worker wait for each other while they open files: %s at once use %s cores",
+        roast_say_times(at_once), roast_say_times(cores));
+    roast_say(&v.evidence,
+              "In %s, %s tasks ran at once on average and kept %s cores busy; %s of the task time "
+              "is before "
+              "process(). For %s of the task time they did not run.",
+              roast_say_many(sums.workers, "worker"), roast_say_times(at_once),
+              roast_say_times(cores), roast_say_percent(d->facts.before / d->facts.cost),
+              roast_say_percent(share));
+    say_fewer_threads(&v.advice, threads, at_once, off);
+    return roast_diagnosis_add(d, &v);
+}
+
+static roast_status processing(roast_diagnosis *d, double threads) {
+    lock_sums sums = {0};
+    ROAST_TRY(sum_locks(&d->facts, false, &sums));
     double cores = sums.cpu / sums.covered, at_once = sums.inside / sums.covered;
     double share = sums.off / sums.inside, wakes = sums.switches / sums.off;
     /* The holder of the lock may wait for a core on a busy machine. */
@@ -253,10 +300,14 @@ roast_status roast_rules_threads(roast_diagnosis *d) {
               "that time they neither ran nor waited for a core.",
               roast_say_many(sums.workers, "worker"), roast_say_times(at_once),
               roast_say_times(cores), roast_say_percent(share));
-    roast_say(
-        &v.advice,
-        "threads_per_worker=1 and %s times as many workers (Python's lock lets one thread run "
-        "at a time); %s would be saved.",
-        roast_say_times(threads > 1 ? threads : at_once), roast_say_time(sums.off));
+    say_fewer_threads(&v.advice, threads, at_once, sums.off);
     return roast_diagnosis_add(d, &v);
+}
+
+roast_status roast_rules_threads(roast_diagnosis *d) {
+    double threads = roast_diagnosis_metric(d, "cores_per_worker");
+    if (threads < roast_limit.gil_threads) /* known, and too few */
+        return ROAST_OK;
+    ROAST_TRY(processing(d, threads));
+    return d->made[ROAST_FINDING_gil_contention] ? ROAST_OK : opening(d, threads);
 }

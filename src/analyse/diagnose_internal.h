@@ -75,6 +75,7 @@ typedef struct roast_facts {
     double duration, before, cost;
     uint64_t with_before;
     double median_before, median_cost;
+    double untold_before; /* s a chunk: by the budget, where the chunks do not tell it */
     /* Of the chunks that tell their CPU time. */
     double timed, cpu, queue, read_wait, rest, io_wait;
     bool has_queue;
@@ -144,10 +145,11 @@ typedef struct roast_diagnosis {
     double straggled; /* s: what chunks took longer on slow hosts and workers */
     /* The model of the chunks' cost. */
     bool has_model;
-    double fixed;    /* s a chunk */
-    double slope;    /* s an event */
-    bool fitted;     /* from chunks of different sizes */
-    double overhead; /* s a chunk, of the fixed cost: outside of the task */
+    double fixed;                   /* s a chunk */
+    double slope;                   /* s an event */
+    double fixed_least, fixed_most; /* what else it may be; the cost of the average chunk stays */
+    bool fitted;                    /* from chunks of different sizes */
+    double overhead;                /* s a chunk, of the fixed cost: outside of the task */
 } roast_diagnosis;
 
 /* A text that is composed; a long one is cut. */
@@ -193,6 +195,7 @@ roast_status roast_rules_balance(roast_diagnosis *d);    /* tail, workers */
 roast_status roast_rules_threads(roast_diagnosis *d);    /* Python's lock */
 roast_status roast_rules_reading(roast_diagnosis *d);    /* I/O, decompression, branches */
 roast_status roast_rules_sections(roast_diagnosis *d);
+roast_status roast_rules_parts(roast_diagnosis *d);   /* large parts of the budget */
 roast_status roast_rules_results(roast_diagnosis *d); /* reduction, serialization */
 roast_status roast_rules_memory(roast_diagnosis *d);  /* pressure, spilling */
 roast_status roast_rules_losses(roast_diagnosis *d);

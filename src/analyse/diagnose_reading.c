@@ -195,8 +195,6 @@ roast_status roast_rules_reading(roast_diagnosis *d) {
             ROAST_TRY(io_bound(d));
     }
     ROAST_TRY(decompression(d));
-    if (d->made[ROAST_FINDING_chunks_too_small])
-        return ROAST_OK;
     ROAST_TRY(unused(d));
     return reread(d);
 }

@@ -1,5 +1,6 @@
 /* The sizes of chunks, and the time before process(). */
 #include <math.h>
+#include <string.h>
 
 #include "analyse/diagnose_internal.h"
 
@@ -10,7 +11,11 @@ static double usual_before(const roast_diagnosis *d) {
 
 /* ---- the model: a fixed cost per chunk and a cost per event ---- */
 
-static bool fit_dataset(roast_fact_group *dataset) {
+/* Standard errors on either side: 95 %. */
+#define FIT_ERRORS 2
+
+/* *error: standard error of the fixed cost. */
+static bool fit_dataset(const roast_diagnosis *d, roast_fact_group *dataset, double *error) {
     double intercept, slope, r;
     const roast_line *line = &dataset->line;
     if (line->count < roast_limit.least_chunks || !(line->mean_x > 0) ||
@@ -19,12 +24,14 @@ static bool fit_dataset(roast_fact_group *dataset) {
     if (!roast_line_fit(line, &intercept, &slope) || !roast_line_correlation(line, &r) ||
         !(slope > 0) || r < roast_limit.fit_correlation)
         return false;
-    dataset->fixed = fmax(0, intercept);
+    dataset->fixed = fmax(0, intercept) + d->facts.untold_before;
     dataset->slope = slope;
+    *error = roast_line_intercept_error(line);
     return true;
 }
 
-/* Chunks of one size give no fixed cost: the time before process() is used instead. */
+/* Chunks of one size give no fixed cost: the time before process() is used instead. How much of process() is a fixed
+ * cost as well is not known: nothing, all of it, or anything between. */
 static bool guess_dataset(const roast_diagnosis *d, roast_fact_group *dataset) {
     if (isnan(d->facts.median_before) || !(dataset->events > 0))
         return false;
@@ -33,16 +40,28 @@ static bool guess_dataset(const roast_diagnosis *d, roast_fact_group *dataset) {
     return true;
 }
 
+/* Many chunks, or some in which the time before process() is most of the time. */
+static bool has_enough_chunks(const roast_diagnosis *d) {
+    double count = (double)d->facts.count;
+    return count >= roast_limit.least_chunks ||
+           (count >= roast_limit.group_chunks &&
+            usual_before(d) >= roast_limit.before_share * d->facts.cost);
+}
+
 static void find_model(roast_diagnosis *d) {
     const roast_groups *datasets = &d->facts.datasets;
-    double chunks = 0, events = 0, fixed = 0, slope = 0, by_fit = 0;
-    if (d->facts.count < roast_limit.least_chunks)
+    double chunks = 0, events = 0, fixed = 0, slope = 0, by_fit = 0, less = 0, more = 0;
+    if (!has_enough_chunks(d))
         return;
     for (uint32_t i = 0; i < roast_groups_count(datasets); i++) {
         roast_fact_group *dataset = roast_fact_group_at(datasets, i);
-        bool fitted = fit_dataset(dataset);
+        double error = 0;
+        bool fitted = fit_dataset(d, dataset, &error);
         if (!fitted && !guess_dataset(d, dataset))
             continue;
+        less += fitted ? FIT_ERRORS * error * (double)dataset->chunks : 0;
+        more += fitted ? FIT_ERRORS * error * (double)dataset->chunks
+                       : dataset->slope * dataset->events;
         chunks += (double)dataset->chunks;
         events += dataset->events;
         fixed += dataset->fixed * (double)dataset->chunks;
@@ -58,6 +77,8 @@ static void find_model(roast_diagnosis *d) {
                   (double)d->facts.count;
     d->fixed = fixed / chunks + d->overhead;
     d->slope = slope / events;
+    d->fixed_least = fmax(0, d->fixed - less / chunks);
+    d->fixed_most = d->fixed + more / chunks;
     d->fitted = by_fit * 2 > chunks;
     d->has_model = true;
 }
@@ -73,18 +94,19 @@ static double chunks_of_size(const roast_facts *facts, double size) {
 }
 
 /* Seconds from the first chunk to the last: the work over the threads, and half a chunk until the last
- * thread is done. */
-static double predict_span(const roast_diagnosis *d, double events, double chunks) {
-    double size = events / chunks, one = d->fixed + d->slope * size;
+ * thread is done. `fixed`: of the cost of a chunk as it is now, the part that does not depend on its events. */
+static double predict_span(const roast_diagnosis *d, double fixed, double events, double chunks) {
+    double now = events / (double)d->facts.count, rest = d->fixed + d->slope * now - fixed;
+    double one = fixed + fmax(0, rest) / now * (events / chunks);
     double even = chunks * one / d->threads;
     return fmax(one, even + one / 2 * (1 - 1 / d->threads));
 }
 
 typedef struct size_advice {
-    double size;      /* events */
-    double wall;      /* s */
-    double saving;    /* core-s */
-    bool whole_files; /* no file is longer */
+    double size;                  /* events */
+    double least_wall, most_wall; /* s */
+    double saving;                /* core-s */
+    bool whole_files;             /* no file is longer */
 } size_advice;
 
 typedef struct size_search {
@@ -120,7 +142,7 @@ static double best_size(const roast_diagnosis *d, const size_search *s, double *
                 double size = rounds[i] * power;
                 if (size < s->least || size > s->most)
                     continue;
-                double took = predict_span(d, s->events, chunks_of_size(&d->facts, size));
+                double took = predict_span(d, d->fixed, s->events, chunks_of_size(&d->facts, size));
                 if (pass == 0) {
                     best = fmin(best, took);
                 } else if (took <= best * 1.02 && (isnan(found) || !s->larger)) {
@@ -131,6 +153,11 @@ static double best_size(const roast_diagnosis *d, const size_search *s, double *
         }
     }
     return found;
+}
+
+/* The wall time of the run, had its chunks taken so long. */
+static double wall_after(const roast_diagnosis *d, const size_search *s, double span) {
+    return d->wall - (1 - span / s->present) * d->span;
 }
 
 static bool advise_size(const roast_diagnosis *d, bool larger, size_advice *advice) {
@@ -146,13 +173,17 @@ static bool advise_size(const roast_diagnosis *d, bool larger, size_advice *advi
     s.least = larger ? s.now * roast_limit.size_step : fmax(10, s.now / 1000);
     s.most = larger ? fmin(fmin(longest * 2, s.now * 1e4), most_by_memory(d))
                     : s.now / roast_limit.size_step;
-    s.present = predict_span(d, s.events, (double)d->facts.count);
+    s.present = predict_span(d, d->fixed, s.events, (double)d->facts.count);
     advice->size = best_size(d, &s, &span);
     if (isnan(advice->size) || !(s.present > 0))
         return false;
     /* The predicted improvement, applied to the measured time. */
     double better = fmax(0, 1 - span / s.present) * d->span;
-    advice->wall = d->wall - better;
+    double chunks = chunks_of_size(&d->facts, advice->size);
+    double one = wall_after(d, &s, predict_span(d, d->fixed_least, s.events, chunks));
+    double other = wall_after(d, &s, predict_span(d, d->fixed_most, s.events, chunks));
+    advice->least_wall = fmin(one, other);
+    advice->most_wall = fmax(one, other);
     advice->saving = better * d->threads;
     advice->whole_files = advice->size >= longest;
     return better > 0;
@@ -160,8 +191,14 @@ static bool advise_size(const roast_diagnosis *d, bool larger, size_advice *advi
 
 static void say_prediction(roast_words *words, const roast_diagnosis *d,
                            const size_advice *advice) {
-    roast_say(words, "chunksize=%s → predicted wall time %s (now %s).",
-              roast_say_code(advice->size), roast_say_time(advice->wall), roast_say_time(d->wall));
+    const char *least = roast_say_time(advice->least_wall),
+               *most = roast_say_time(advice->most_wall);
+    roast_say(words, "chunksize=%s → predicted wall time %s", roast_say_code(advice->size), least);
+    if (strcmp(least, most) != 0)
+        roast_say(words, " to %s", most);
+    roast_say(words, " (now %s).", roast_say_time(d->wall));
+    if (!d->fitted && strcmp(least, most) != 0)
+        roast_say(words, " Chunks of one size do not tell it more exactly.");
 }
 
 /* ---- the rules ---- */
@@ -207,7 +244,8 @@ static roast_status too_large(roast_diagnosis *d) {
     double saving = fmin(advice.saving, tail + starved);
     if (!roast_diagnosis_matters(d, saving))
         return ROAST_OK;
-    advice.wall = d->wall - saving / d->threads;
+    advice.least_wall = fmax(advice.least_wall, d->wall - saving / d->threads);
+    advice.most_wall = fmax(advice.most_wall, advice.least_wall);
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_chunks_too_large, saving, d->fitted ? 0.8 : 0.7);
     roast_say(&v.title, "Chunks are too large: %s chunks per thread do not spread evenly",
@@ -226,7 +264,8 @@ static roast_status metadata(roast_diagnosis *d) {
     double bytes = roast_diagnosis_metric(d, "bytes_read_from_chunks");
     double described = roast_diagnosis_metric(d, "metadata_bytes_read");
     double before = usual_before(d), share = described / bytes;
-    double saving = before * share / 2;
+    /* Few bytes do not take long, whatever their share. */
+    double saving = fmin(before * share / 2, described / roast_limit.metadata_rate);
     if (!(share >= roast_limit.metadata_share) ||
         before < roast_limit.metadata_time * d->facts.cost || !roast_diagnosis_matters(d, saving))
         return ROAST_OK;
@@ -281,7 +320,7 @@ roast_status roast_rules_sizes(roast_diagnosis *d) {
     if (d->made[ROAST_FINDING_chunks_too_small])
         return ROAST_OK;
     ROAST_TRY(too_large(d));
-    if (d->facts.with_before < roast_limit.least_chunks)
+    if (d->facts.with_before == 0 || !has_enough_chunks(d))
         return ROAST_OK;
     ROAST_TRY(metadata(d));
     return d->made[ROAST_FINDING_metadata_bound] ? ROAST_OK : before_process(d);

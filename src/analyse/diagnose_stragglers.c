@@ -12,8 +12,17 @@
 #define MAD_TO_SIGMA    1.4826
 #define MEDIAN_TO_ERROR 1.2533
 
+/* The chunks of a dataset, and their cost over their events. */
+typedef struct usual_cost {
+    double sum;
+    uint64_t chunks;
+    roast_line line;
+} usual_cost;
+
 typedef struct comparison {
     roast_diagnosis *d;
+    double (*cost)(const roast_fact *fact); /* what is compared */
+    const char *where;                      /* it is spent: "" for all of a task */
     double *excess; /* of each chunk: log of its cost over what is expected; NaN: nothing is */
     double *space;  /* as many */
 } comparison;
@@ -38,8 +47,8 @@ typedef struct grouping {
 
 /* ---- the expected cost ---- */
 
-static double expected_cost(const roast_fact_group *dataset, double events) {
-    double intercept, slope, mean = dataset->cost / (double)dataset->chunks;
+static double expected_cost(const usual_cost *dataset, double events) {
+    double intercept, slope, mean = dataset->sum / (double)dataset->chunks;
     double spread =
         dataset->line.mean_x > 0
             ? sqrt(dataset->line.m2_x / (double)dataset->line.count) / dataset->line.mean_x
@@ -118,23 +127,37 @@ static roast_status center_datasets(const comparison *c) {
     return status;
 }
 
-static roast_status compare_all(comparison *c) {
-    roast_facts *facts = &c->d->facts;
-    c->excess = roast_alloc((facts->count + 1) * sizeof *c->excess);
-    c->space = roast_alloc((facts->count + 1) * sizeof *c->space);
-    if (c->excess == NULL || c->space == NULL)
+static void find_usual_costs(const comparison *c, usual_cost *datasets) {
+    for (size_t i = 0; i < c->d->facts.count; i++) {
+        const roast_fact *fact = &c->d->facts.facts[i];
+        if (fact->dataset == ROAST_NOBODY)
+            continue;
+        usual_cost *dataset = &datasets[fact->dataset];
+        dataset->sum += c->cost(fact);
+        dataset->chunks++;
+        if (fact->events >= 0)
+            roast_line_add(&dataset->line, (double)fact->events, c->cost(fact));
+    }
+}
+
+static roast_status compare_all(const comparison *c) {
+    const roast_facts *facts = &c->d->facts;
+    usual_cost *datasets =
+        roast_alloc_zero(((size_t)roast_groups_count(&facts->datasets) + 1) * sizeof *datasets);
+    if (datasets == NULL)
         return ROAST_ENOMEM;
+    find_usual_costs(c, datasets);
     for (size_t i = 0; i < facts->count; i++) {
         const roast_fact *fact = &facts->facts[i];
         c->excess[i] = NAN;
         if (fact->dataset == ROAST_NOBODY)
             continue;
-        double cost = roast_fact_cost(fact);
-        double expected = expected_cost(roast_fact_group_at(&facts->datasets, fact->dataset),
-                                        (double)fact->events);
+        double cost = c->cost(fact);
+        double expected = expected_cost(&datasets[fact->dataset], (double)fact->events);
         if (cost > 0 && expected > 0)
             c->excess[i] = log(cost / expected);
     }
+    roast_free(datasets);
     return center_datasets(c);
 }
 
@@ -226,7 +249,7 @@ static void grouping_reset(grouping *g) {
 static double seconds_lost(const comparison *c, const grouping *g, const standing *s) {
     double lost = 0;
     for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++)
-        lost += roast_fact_cost(&c->d->facts.facts[g->order.order[at]]) * (1 - 1 / s->factor);
+        lost += c->cost(&c->d->facts.facts[g->order.order[at]]) * (1 - 1 / s->factor);
     return lost;
 }
 
@@ -463,15 +486,15 @@ static roast_status tell_slow_files(const comparison *c, const grouping *g) {
         return ROAST_OK;
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_straggler_file, lost, 0.8);
-    roast_say(&v.title, "File %s takes %s times as long per event as the others",
+    roast_say(&v.title, "File %s takes %s times as long per event%s as the others",
               roast_say_name(roast_groups_name(&c->d->facts.by[g->by], worst->group)),
-              roast_say_times(worst->factor));
+              roast_say_times(worst->factor), c->where);
     if (g->flagged > 1)
         roast_say(&v.title, " (and %u more)", (unsigned)(g->flagged - 1));
     roast_say(&v.evidence,
-              "The median of its %u chunks takes %s times as long as chunks of the same dataset "
+              "The median of its %u chunks takes %s times as long%s as chunks of the same dataset "
               "and size in other files.",
-              (unsigned)worst->chunks, roast_say_times(worst->factor));
+              (unsigned)worst->chunks, roast_say_times(worst->factor), c->where);
     roast_say(&v.advice,
               "Check where it is stored and how it was written (small baskets, another "
               "compression), copy it elsewhere or write it again; at the speed of the others %s "
@@ -567,15 +590,32 @@ static roast_status files(const comparison *c) {
     return slow_files(c);
 }
 
+static double duration_of(const roast_fact *fact) {
+    return (double)fact->duration;
+}
+
+static roast_status find_stragglers(comparison *c) {
+    const bool *made = c->d->made;
+    ROAST_TRY(compare_all(c));
+    ROAST_TRY(hosts_and_workers(c));
+    ROAST_TRY(files(c));
+    if (made[ROAST_FINDING_straggler_host] || made[ROAST_FINDING_straggler_worker] ||
+        made[ROAST_FINDING_straggler_file])
+        return ROAST_OK;
+    /* Opening takes the same time for all files: where that is long, a slow file hides behind it. */
+    c->cost = duration_of;
+    c->where = " in process()";
+    ROAST_TRY(compare_all(c));
+    return slow_files(c);
+}
+
 roast_status roast_rules_stragglers(roast_diagnosis *d) {
-    comparison c = {.d = d};
+    comparison c = {.d = d, .cost = roast_fact_cost, .where = ""};
     if (d->facts.count < roast_limit.group_chunks)
         return ROAST_OK;
-    roast_status status = compare_all(&c);
-    if (status == ROAST_OK)
-        status = hosts_and_workers(&c);
-    if (status == ROAST_OK)
-        status = files(&c);
+    c.excess = roast_alloc((d->facts.count + 1) * sizeof *c.excess);
+    c.space = roast_alloc((d->facts.count + 1) * sizeof *c.space);
+    roast_status status = c.excess != NULL && c.space != NULL ? find_stragglers(&c) : ROAST_ENOMEM;
     roast_free(c.excess);
     roast_free(c.space);
     return status;

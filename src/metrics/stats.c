@@ -40,6 +40,14 @@ bool roast_line_fit(const roast_line *line, double *intercept, double *slope) {
     return true;
 }
 
+double roast_line_intercept_error(const roast_line *line) {
+    double n = (double)line->count;
+    if (line->count < 3 || !(line->m2_x > 0))
+        return NAN;
+    double left = fmax(0, line->m2_y - line->c_xy * line->c_xy / line->m2_x) / (n - 2);
+    return sqrt(left * (1 / n + line->mean_x * line->mean_x / line->m2_x));
+}
+
 bool roast_line_correlation(const roast_line *line, double *r) {
     if (line->count < 2 || !(line->m2_x > 0) || !(line->m2_y > 0))
         return false;

@@ -26,6 +26,7 @@ typedef struct piece {
     const char *sections[MOST_SECTIONS];
     double section_times[MOST_SECTIONS];
     bool fails;
+    bool hides_before; /* the time before process() passes, and the record does not tell it */
 } piece;
 
 typedef struct scene {
@@ -33,6 +34,8 @@ typedef struct scene {
     unsigned chunks;
     unsigned workers_per_host;
     double after;       /* s: from the last chunk to the end of the run */
+    double ramp_up;     /* s: until the first task is sent */
+    double handling;    /* s: from the sending of a task to its start */
     double limit;       /* bytes, memory of a worker */
     double peak_memory; /* of worker 0 in the samples */
     double spilled;     /* bytes */
@@ -128,7 +131,7 @@ static inline void append_piece(roast_run *run, const piece *p, double start,
     chunk.start_us = us(start + (p->before > 0 ? p->before : 0));
     chunk.have |= ROAST_CHUNK_HAS(start_us);
     PUT_NS(&chunk, duration_ns, p->duration);
-    PUT_NS(&chunk, before_process_ns, p->before);
+    PUT_NS(&chunk, before_process_ns, p->hides_before ? (double)NAN : p->before);
     PUT_NS(&chunk, cpu_user_ns, p->cpu);
     PUT_NS(&chunk, cpu_system_ns, p->cpu * 0);
     PUT_NS(&chunk, read_cpu_ns, p->read_cpu > 0 ? p->read_cpu : (double)NAN);
@@ -146,14 +149,14 @@ static inline void append_piece(roast_run *run, const piece *p, double start,
     assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
 }
 
-static inline void append_try(roast_attempts *attempts, const piece *p, double start) {
+static inline void append_try(roast_attempts *attempts, const piece *p, double sent, double start) {
     char key[32], worker[32];
     roast_error err;
     snprintf(key, sizeof key, "P-%u", p->index);
     snprintf(worker, sizeof worker, "tcp://w%u", p->worker);
     double stop = start + (p->before > 0 ? p->before : 0) + p->duration + p->after;
     roast_attempt attempt = try_of("P", key, attempts_worker(attempts, worker),
-                                   (try_times){0, start, start, stop, stop});
+                                   (try_times){0, sent, start, stop, stop});
     attempt.outcome = p->fails ? ROAST_OUTCOME_raised : ROAST_OUTCOME_done;
     attempt.nbytes = 5000;
     assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
@@ -185,6 +188,8 @@ static inline roast_run *play(const scene *s) {
     char name[32];
     assert_true(threads <= MOST_THREADS);
     roast_run *run = run_of(1);
+    for (unsigned thread = 0; thread < threads; thread++)
+        free_at[thread] = s->ramp_up;
     for (unsigned worker = 0; worker < s->workers; worker++) {
         snprintf(name, sizeof name, "tcp://w%u", worker);
         join(run, name, -1, (int32_t)s->threads);
@@ -198,9 +203,11 @@ static inline roast_run *play(const scene *s) {
         piece p = healthy_piece(i, next % s->workers, free_at[next]);
         if (s->change != NULL)
             s->change(&p);
+        double sent = free_at[next];
+        free_at[next] += s->handling;
         append_piece(run, &p, free_at[next], s->workers_per_host > 0 ? s->workers_per_host : 1);
         if (attempts != NULL)
-            append_try(attempts, &p, free_at[next]);
+            append_try(attempts, &p, sent, free_at[next]);
         free_at[next] += (p.before > 0 ? p.before : 0) + p.duration + p.after;
         last = free_at[next] > last ? free_at[next] : last;
     }

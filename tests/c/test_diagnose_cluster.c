@@ -135,6 +135,23 @@ static void slow_hour(piece *p) {
         p->duration *= 4;
 }
 
+/* Opening a file takes most of the time, and of all of them the same. */
+static void one_file_slow_inside(piece *p) {
+    p->file = p->index % 8;
+    p->dataset = 0;
+    p->before = 2.5;
+    p->duration = (p->file == 3 ? 3.1 : 0.6) * noise(p->index, 0.05);
+    p->cpu = p->duration * 0.9;
+    p->n_reads = 0;
+}
+
+static void test_file_slow_inside_process(void **state) {
+    (void)state;
+    roast_run *run =
+        play(&(scene){.workers = 2, .threads = 1, .chunks = 40, .change = one_file_slow_inside});
+    expect_some(run, ROAST_FINDING_straggler_file, ROAST_SEVERITY_note, "file_3.root");
+}
+
 static void test_straggler_file(void **state) {
     (void)state;
     expect_first(play(&(scene){HEALTHY, .change = one_huge_file}), ROAST_FINDING_straggler_file,
@@ -143,6 +160,24 @@ static void test_straggler_file(void **state) {
                  "file_3.root");
     expect_none(play(&(scene){HEALTHY, .change = one_larger_file}), ROAST_FINDING_straggler_file);
     expect_none(play(&(scene){HEALTHY, .change = slow_hour}), ROAST_FINDING_straggler_file);
+}
+
+/* ---- parts of the budget ---- */
+
+static void test_ramp_up(void **state) {
+    (void)state;
+    const scene late = {HEALTHY, .ramp_up = 20};
+    expect_first(play(&late), ROAST_FINDING_ramp_up, "first task");
+    const scene soon = {HEALTHY, .ramp_up = 1};
+    expect_none(play(&soon), ROAST_FINDING_ramp_up);
+}
+
+/* Each task waits on its worker for what it needs, longer than it runs. */
+static void test_worker_overhead(void **state) {
+    (void)state;
+    expect_first(play(&(scene){HEALTHY, .handling = 1.5}), ROAST_FINDING_worker_overhead,
+                 "handling tasks");
+    expect_none(play(&(scene){HEALTHY, .handling = 0.05}), ROAST_FINDING_worker_overhead);
 }
 
 /* ---- balance ---- */
@@ -351,6 +386,9 @@ int main(void) {
         cmocka_unit_test(test_worker_with_a_slow_file),
         cmocka_unit_test(test_straggler_host),
         cmocka_unit_test(test_straggler_file),
+        cmocka_unit_test(test_file_slow_inside_process),
+        cmocka_unit_test(test_ramp_up),
+        cmocka_unit_test(test_worker_overhead),
         cmocka_unit_test(test_long_tail),
         cmocka_unit_test(test_too_many_workers),
         cmocka_unit_test(test_more_threads_than_cores),

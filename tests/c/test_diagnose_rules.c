@@ -87,6 +87,31 @@ static void test_fixed_cost_from_the_line(void **state) {
         ROAST_FINDING_chunks_too_small);
 }
 
+/* Chunks of one size: how much of process() is a fixed cost is not known, so the prediction is an interval. */
+static void test_a_prediction_is_an_interval(void **state) {
+    (void)state;
+    roast_run *run = play(&(scene){.workers = 4, .threads = 1, .chunks = 800, .change = tiny});
+    roast_findings *findings = diagnose(run);
+    const roast_finding *found = find_kind(findings, ROAST_FINDING_chunks_too_small);
+    assert_non_null(found);
+    assert_true(mentions(found->advice, " to "));
+    roast_findings_free(findings);
+    roast_run_free(run);
+    run = play(&(scene){.workers = 4, .threads = 1, .chunks = 400, .change = of_different_sizes});
+    findings = diagnose(run);
+    found = find_kind(findings, ROAST_FINDING_chunks_too_small);
+    assert_non_null(found);
+    /* 128 chunks of 7,812 events on 4 threads: 41 s, and a tail. */
+    assert_true(mentions(found->advice, "chunksize=8_000"));
+    double wall = 0;
+    const char *said = strstr(found->advice.data, "wall time ");
+    assert_non_null(said);
+    assert_int_equal(1, sscanf(said, "wall time %lf s", &wall));
+    assert_true(wall > 40 && wall < 44);
+    roast_findings_free(findings);
+    roast_run_free(run);
+}
+
 static void large(piece *p) {
     p->duration = 30 * noise(p->index, 0.05);
     p->cpu = p->duration * 0.97;
@@ -101,6 +126,42 @@ static void test_chunks_too_large(void **state) {
     /* As long, but many of them. */
     expect_none(play(&(scene){.workers = 4, .threads = 1, .chunks = 80, .change = large}),
                 ROAST_FINDING_chunks_too_large);
+}
+
+/* As on an executor of this machine: a chunk does not know when its task began. */
+static void untold_before(piece *p) {
+    one_chunk_a_small_file(p);
+    p->hides_before = true;
+    p->n_sections = 1;
+    p->sections[0] = "sel";
+    p->section_times[0] = p->duration * 0.99;
+}
+
+static void slow_to_open(piece *p) {
+    p->before = 5;
+    p->duration = 0.5;
+    p->cpu = 0.45;
+    p->n_reads = 0;
+    p->file = p->index;
+}
+
+static void test_before_process_by_the_budget(void **state) {
+    (void)state;
+    expect_first(play(&(scene){.workers = 1,
+                               .threads = 1,
+                               .chunks = 200,
+                               .no_attempts = true,
+                               .change = untold_before}),
+                 ROAST_FINDING_before_process_dominates, "hadd");
+}
+
+static void test_few_chunks_and_a_large_effect(void **state) {
+    (void)state;
+    expect_first(play(&(scene){.workers = 2, .threads = 1, .chunks = 8, .change = slow_to_open}),
+                 ROAST_FINDING_before_process_dominates, "hadd");
+    /* The same in so few that each may be an exception. */
+    expect_none(play(&(scene){.workers = 2, .threads = 1, .chunks = 4, .change = slow_to_open}),
+                ROAST_FINDING_before_process_dominates);
 }
 
 static void test_before_process_dominates(void **state) {
@@ -353,6 +414,44 @@ static void test_gil_contention(void **state) {
                 ROAST_FINDING_gil_contention);
 }
 
+static void opens_long(piece *p) {
+    p->before = 2;
+    p->duration = 0.4;
+    p->cpu = 0.38;
+    p->n_reads = 0;
+    p->file = p->index;
+}
+
+static roast_run *play_opening(double cpu, double noncpu) {
+    roast_error err;
+    roast_run *run = play(&(scene){.workers = 2, .threads = 4, .chunks = 80, .change = opens_long});
+    const roast_span_value spans[] = {{roast_str_of("execute"), roast_str_of("P"),
+                                       roast_str_of("thread-cpu"), roast_str_of("seconds"), cpu},
+                                      {roast_str_of("execute"), roast_str_of("P"),
+                                       roast_str_of("thread-noncpu"), roast_str_of("seconds"),
+                                       noncpu}};
+    assert_ok(roast_run_set_processor(run, roast_str_of("P"), &err), err);
+    for (size_t i = 0; i < 2; i++)
+        assert_ok(roast_run_add_span(run, &spans[i], &err), err);
+    return run;
+}
+
+/* Four threads that open files use one core. */
+static void test_gil_contention_before_process(void **state) {
+    (void)state;
+    roast_findings *findings;
+    roast_run *run = play_opening(50, 150);
+    findings = diagnose(run);
+    const roast_finding *found = find_kind(findings, ROAST_FINDING_gil_contention);
+    assert_non_null(found);
+    assert_true(mentions(found->title, "open files"));
+    roast_findings_free(findings);
+    roast_run_free(run);
+    /* All of them computed; none did. */
+    expect_none(play_opening(190, 10), ROAST_FINDING_gil_contention);
+    expect_none(play_opening(10, 190), ROAST_FINDING_gil_contention);
+}
+
 static void sleeping_section(piece *p) {
     p->n_sections = 2;
     p->sections[0] = "select";
@@ -409,6 +508,26 @@ static void test_serialization_heavy(void **state) {
                 ROAST_FINDING_serialization_heavy);
 }
 
+/* Small chunks that each read a whole basket: two causes. */
+static void tiny_that_reads(piece *p) {
+    tiny(p);
+    p->file = p->index / 20;
+    p->n_reads = 4;
+    p->read.time_ns = 2000000;
+}
+
+static void test_rereads_of_small_chunks(void **state) {
+    (void)state;
+    roast_run *run =
+        play(&(scene){.workers = 4, .threads = 1, .chunks = 800, .change = tiny_that_reads});
+    add_file_sizes(run, 40, 750000);
+    roast_findings *findings = diagnose(run);
+    assert_non_null(find_kind(findings, ROAST_FINDING_chunks_too_small));
+    assert_non_null(find_kind(findings, ROAST_FINDING_reread_branches));
+    roast_findings_free(findings);
+    roast_run_free(run);
+}
+
 static void test_rereads_at_the_edges(void **state) {
     (void)state;
     roast_run *run = play(&(scene){HEALTHY, .change = reads_once});
@@ -424,8 +543,11 @@ int main(void) {
         cmocka_unit_test(test_healthy_runs),
         cmocka_unit_test(test_chunks_too_small),
         cmocka_unit_test(test_fixed_cost_from_the_line),
+        cmocka_unit_test(test_a_prediction_is_an_interval),
         cmocka_unit_test(test_chunks_too_large),
         cmocka_unit_test(test_before_process_dominates),
+        cmocka_unit_test(test_before_process_by_the_budget),
+        cmocka_unit_test(test_few_chunks_and_a_large_effect),
         cmocka_unit_test(test_cold_start_is_not_the_rule),
         cmocka_unit_test(test_metadata_bound),
         cmocka_unit_test(test_io_bound),
@@ -435,7 +557,9 @@ int main(void) {
         cmocka_unit_test(test_unused_branches),
         cmocka_unit_test(test_reread_branches),
         cmocka_unit_test(test_rereads_at_the_edges),
+        cmocka_unit_test(test_rereads_of_small_chunks),
         cmocka_unit_test(test_gil_contention),
+        cmocka_unit_test(test_gil_contention_before_process),
         cmocka_unit_test(test_slow_section),
         cmocka_unit_test(test_reduction_bound),
         cmocka_unit_test(test_serialization_heavy),
