@@ -26,6 +26,19 @@ static inline int ext_optional_item(PyObject *mapping, PyObject *key, PyObject *
     return 0;
 }
 
+/* What a weak reference refers to, borrowed; NULL: it is gone. */
+static inline PyObject *ext_weak_target(PyObject *weak) {
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *target = NULL;
+    if (PyWeakref_GetRef(weak, &target) == 1)
+        Py_DECREF(target); /* somebody else holds it */
+    return target;
+#else
+    PyObject *target = PyWeakref_GET_OBJECT(weak);
+    return target != Py_None ? target : NULL;
+#endif
+}
+
 /* Can values be stored under names? A list can be assigned to as well, but it is no mapping. */
 static inline int ext_is_mutable_mapping(PyObject *object) {
     PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 void ext_holder_release(ext_holder *holder) {
+    ext_handle_drop(&holder->handle);
     ext_reads_detach(holder->reader);
     Py_CLEAR(holder->reader);
     while (holder->count > 0)
@@ -86,11 +87,10 @@ static int64_t preloaded_bytes(ext_state *state, PyObject *factory, PyObject *ma
     return ext_quiet_int(found, &bytes) ? bytes : -1;
 }
 
-/* The bytes requested so far, without preloading; absent if that is not known. */
+/* The bytes requested before process(), without preloading; absent if that is not known. */
 static void put_metadata_bytes(ext_state *state, PyObject *factory, PyObject *mapping,
-                               PyObject *source, roast_chunk *out) {
-    int64_t bytes;
-    if (!ext_quiet_attr_int(source, state->str_num_requested_bytes, &bytes))
+                               int64_t bytes, roast_chunk *out) {
+    if (bytes < 0)
         return;
     PyObject *preloaded = ext_quiet_attr(mapping, state->str_preloaded_arrays);
     if (preloaded != NULL && preloaded != Py_None) {
@@ -162,7 +162,9 @@ void ext_events_before(ext_state *state, PyObject *events, roast_utc now, ext_ho
         return;
     PyObject *mapping = ext_quiet_attr(factory, state->str_mapping);
     PyObject *source = source_of(state, factory);
-    put_metadata_bytes(state, factory, mapping, source, out);
+    ext_requests before =
+        ext_handle_begin(&holder->handle, source, ext_requests_of(state, source));
+    put_metadata_bytes(state, factory, mapping, before.bytes, out);
     holder->accessed_before = accessed_so_far(state, factory);
     if (mapping != NULL)
         holder->reader = ext_reads_attach(state, mapping, source);
@@ -288,6 +290,17 @@ static void put_events(ext_state *state, PyObject *events, ext_holder *holder, r
     Py_XDECREF(metadata);
 }
 
+static void put_requests(ext_requests of_chunk, roast_chunk *out) {
+    if (of_chunk.bytes >= 0) {
+        out->bytes_read = of_chunk.bytes;
+        out->have |= ROAST_CHUNK_HAS(bytes_read);
+    }
+    if (of_chunk.count >= 0) {
+        out->read_requests = of_chunk.count;
+        out->have |= ROAST_CHUNK_HAS(read_requests);
+    }
+}
+
 void ext_events_after(ext_state *state, PyObject *events, PyObject *topic, ext_holder *holder,
                       roast_chunk *out) {
     if (holder->reader != NULL) {
@@ -301,8 +314,7 @@ void ext_events_after(ext_state *state, PyObject *events, PyObject *topic, ext_h
     if (factory == NULL)
         return;
     PyObject *source = source_of(state, factory);
-    SET_FIELD(out, bytes_read, ext_quiet_attr(source, state->str_num_requested_bytes));
-    SET_FIELD(out, read_requests, ext_quiet_attr(source, state->str_num_requests));
+    put_requests(ext_handle_end(&holder->handle, source, ext_requests_of(state, source)), out);
     Py_XDECREF(source);
     PyObject *branches = read_access_log(state, factory, holder, out);
     put_sizes(state, factory, branches, holder, topic, out);

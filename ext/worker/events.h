@@ -6,6 +6,7 @@
 #define ROAST_EXT_EVENTS_H
 
 #include "state.h"
+#include "worker/handles.h"
 #include "roast/chunklog.h"
 
 /* Objects that must live until the chunk is in the log: those that its strings point into, and the reader on the
@@ -16,6 +17,7 @@ typedef struct ext_holder {
     roast_str *branches;
     Py_ssize_t accessed_before; /* entries of the access log when process() began */
     PyObject *reader;
+    ext_handle_use handle;
     PyObject *about_file; /* sizes of the file to be recorded; NULL or None: nothing */
 } ext_holder;
 void ext_holder_release(ext_holder *holder);

@@ -184,6 +184,13 @@ open_chunk *open_chunk_of(PyObject *processor) {
     return NULL;
 }
 
+open_chunk *open_chunk_of_events(PyObject *events) {
+    for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
+        if (events == Py_None || chunk->events == events)
+            return chunk;
+    return NULL;
+}
+
 open_chunk *open_chunk_if_alive(open_chunk *wanted, uint64_t serial) {
     for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
         if (chunk == wanted)
@@ -191,7 +198,7 @@ open_chunk *open_chunk_if_alive(open_chunk *wanted, uint64_t serial) {
     return NULL;
 }
 
-open_chunk *open_chunk_begin(PyObject *processor) {
+open_chunk *open_chunk_begin(PyObject *processor, PyObject *events) {
     open_chunk *chunk = roast_alloc_zero(sizeof *chunk);
     if (chunk == NULL) {
         ext_count_fault("no memory to measure a chunk", NULL);
@@ -199,6 +206,7 @@ open_chunk *open_chunk_begin(PyObject *processor) {
     }
     chunk->serial = next_serial++;
     chunk->processor = processor;
+    chunk->events = events;
     chunk->top = -1;
     chunk->outer = innermost;
     innermost = chunk;

@@ -28,6 +28,7 @@ typedef struct open_chunk {
     struct open_chunk *outer;
     uint64_t serial;     /* different for each chunk: a late tracker sees that its chunk is gone */
     PyObject *processor; /* borrowed: the caller of process() holds it */
+    PyObject *events;    /* borrowed likewise; NULL: none were given */
     roast_mono start;
     roast_utc start_utc;
     roast_reading before;
@@ -41,7 +42,7 @@ typedef struct open_chunk {
 } open_chunk;
 
 /* Begins a chunk of the calling thread. NULL if memory is short (a fault is counted). */
-open_chunk *open_chunk_begin(PyObject *processor);
+open_chunk *open_chunk_begin(PyObject *processor, PyObject *events);
 /* Takes the readings and the clock: from here on it is the user's time. */
 void open_chunk_start(open_chunk *chunk);
 /* Takes the clock and the readings at the end into `out`, closes all sections, and takes the chunk off the stack of its
@@ -52,6 +53,8 @@ void open_chunk_end(open_chunk *chunk);
 
 /* The innermost chunk that this thread has open for a processor; NULL: none. */
 open_chunk *open_chunk_of(PyObject *processor);
+/* The same for the events of a chunk, or for any chunk if `events` is None: a function has no processor to name. */
+open_chunk *open_chunk_of_events(PyObject *events);
 /* The chunk, if this thread still has it open. */
 open_chunk *open_chunk_if_alive(open_chunk *chunk, uint64_t serial);
 

@@ -1,8 +1,8 @@
 /* track_time, track_memory, track_bytes and record_metric().
  *
  * A value goes to the chunk that this thread has open for the processor, or to the mapping that somebody put into
- * processor._roastcoffea_current_chunk. Without either, the value is dropped. A fault of ours in here is counted
- * and never reaches the user. */
+ * processor._roastcoffea_current_chunk. Where process() is a function, its events or None stand for the processor.
+ * Without a chunk or a mapping, the value is dropped. A fault of ours in here is counted and never reaches the user. */
 #include "worker/sections.h"
 
 #include "common/errors.h"
@@ -20,7 +20,9 @@ typedef struct target {
 } target;
 
 static target find_target(ext_state *state, PyObject *processor) {
-    target found = {NULL, NULL};
+    target found = {open_chunk_of_events(processor), NULL};
+    if (found.chunk != NULL || processor == Py_None)
+        return found;
     PyObject *current = ext_quiet_attr(processor, state->str_current_chunk);
     if (current == NULL || Py_TYPE(current) == state->type_current_chunk) {
         found.chunk = open_chunk_of(processor);
@@ -320,7 +322,8 @@ static PyMethodDef section_methods[] = {
 
 SECTION_SPEC(time_section, "track_time",
              "track_time(processor, name)\n--\n\n"
-             "Context manager: the time spent in a part of process(), under `name`.");
+             "Context manager: the time spent in a part of process(), under `name`. Where process() "
+             "is a function, pass its events or None as the processor.");
 SECTION_SPEC(memory_section, "track_memory",
              "track_memory(processor, name)\n--\n\n"
              "Context manager: the change of resident memory over a part of process().");

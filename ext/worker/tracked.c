@@ -268,7 +268,7 @@ static void put_measuring(call *c, roast_mono now) {
 static void begin_call(call *c) {
     roast_utc entered = roast_system_now(); /* as Dask reads it */
     c->entered = roast_mono_now();
-    c->open = open_chunk_begin(c->processor);
+    c->open = open_chunk_begin(c->processor, c->events);
     if (c->open == NULL)
         return;
     c->current = ext_current_chunk_attach(c->state, c->processor);

@@ -25,9 +25,9 @@ _DEEPEST = 32  # branches inside of branches
 class _Names:
     """The branches of a tree. Files with the same branches share this object."""
 
-    def __init__(self, names: tuple[str, ...], parents: tuple[int, ...], nested: bool) -> None:
+    def __init__(self, names: tuple[str, ...], columns: tuple[tuple[int, ...], ...], nested: bool) -> None:
         self.names = names
-        self.parents = parents  # who reads that branch reads this one too; before its own; -1: nobody. Or empty
+        self.columns = columns  # that reading a branch reads; or empty: each branch is a column of its own
         self.nested = nested  # a branch may have another name than the one that it is accessed by
         # Of several branches of one name, uproot reads the first.
         self.place = {name: len(names) - 1 - i for i, name in enumerate(reversed(names))}
@@ -40,12 +40,14 @@ class _Tree(NamedTuple):
     tree_bytes: int
     tree_uncompressed: int
     nested: bool = False
-    parents: list[int] | None = None
+    columns: tuple[tuple[int, ...], ...] = ()
+    column_bytes: tuple[int, ...] | list[int] = ()
+    column_uncompressed: tuple[int, ...] | list[int] = ()
 
 
 class _File:
     def __init__(self, fingerprint: tuple[Any, ...], tree: _Tree) -> None:
-        key = (tuple(tree.names), tuple(tree.parents or ()), tree.nested)
+        key = (tuple(tree.names), tree.columns, tree.nested)
         names = _names.get(key)
         if names is None:
             names = _names[key] = _Names(*key)
@@ -53,6 +55,8 @@ class _File:
         self.fingerprint = fingerprint
         self.bytes = array("q", tree.bytes)
         self.uncompressed = array("q", tree.uncompressed)
+        self.column_bytes = array("q", tree.column_bytes) if tree.columns else self.bytes
+        self.column_uncompressed = array("q", tree.column_uncompressed) if tree.columns else self.uncompressed
         self.tree_bytes, self.tree_uncompressed = tree.tree_bytes, tree.tree_uncompressed
         self.told: deque[str] = deque(maxlen=4)  # runs that know the file
 
@@ -63,10 +67,9 @@ class _File:
         found = {i for branch in branches if (i := names.place.get(branch, -1)) >= 0}
         if (names.nested or not names.names) and not all(branch in names.place for branch in branches):
             return -1, -1
-        for i, parent in enumerate(names.parents):
-            if parent in found:
-                found.add(i)
-        return _sum(self.bytes[i] for i in found), _sum(self.uncompressed[i] for i in found)
+        if names.columns:
+            found = {column for i in found for column in names.columns[i]}
+        return _sum(self.column_bytes[i] for i in found), _sum(self.column_uncompressed[i] for i in found)
 
 
 _names: weakref.WeakValueDictionary[Any, _Names] = weakref.WeakValueDictionary()
@@ -115,9 +118,9 @@ def _keep(key: tuple[str | None, ...], file: _File) -> None:
     with _lock:
         _files.pop(key, None)
         _files[key] = file
-        sizes = sum(len(each.bytes) for each in _files.values())
+        sizes = sum(len(each.column_bytes) for each in _files.values())
         while len(_files) > 1 and (len(_files) > _MOST_FILES or sizes > _MOST_SIZES):
-            sizes -= len(_files.pop(next(iter(_files))).bytes)
+            sizes -= len(_files.pop(next(iter(_files))).column_bytes)
 
 
 def _open_tree(factory: Any, mapping: Any) -> Any:
@@ -177,36 +180,58 @@ def _add_branches(of: Any, outer: str, found: _Tree, depth: int) -> bool | None:
 
 def _read_ntuple(tree: Any) -> _Tree | None:
     """From the list of pages, which is read when the tree is opened. A column belongs to the innermost field that has a
-    name; who reads a field reads those inside of it too. A projected field has no column, hence no bytes, of its own."""
+    name; who reads a field reads those inside of it too. A projected field ("Muon_pt") stands for columns of another one
+    ("_collection6.Muon_pt"), which it may share with more: it has no size of its own to be told."""
     if tree._header is None or tree._footer is None or not tree._page_list_envelopes:
         return None
-    found = _Tree([], [], [], 0, 0, nested=True, parents=[])
+    sizes, uncompressed = _column_sizes(tree)
+    columns_of: dict[int, list[int]] = {}
+    for column, record in enumerate(tree.column_records[: len(sizes)]):
+        columns_of.setdefault(record._fields["field_id"], []).append(column)
+    found = _Tree([], [], [], sum(sizes), sum(uncompressed), nested=True)
+    around: list[int] = []  # of each entry: that of the field around it; -1: none
+    inside: list[set[int]] = []  # of each entry: the columns
     place: list[int] = []  # of each field: its entry, or that of the field around it
     for i, (field, record) in enumerate(zip(tree.all_fields, tree.field_records, strict=True)):
-        parent = record._fields["parent_field_id"]
-        around = -1 if parent == i else place[parent]
+        parent, source = record._fields["parent_field_id"], record._fields.get("source_field_id")
+        outer = -1 if parent == i else place[parent]
         if field.path is None:
-            place.append(around)
+            place.append(outer)
+        else:
+            place.append(len(found.names))
+            found.names.append(field.path)
+            own = -1 if source is not None else 0
+            found.bytes.append(own)
+            found.uncompressed.append(own)
+            around.append(outer)
+            inside.append(set())
+        at = place[i]
+        columns = columns_of.get(i if source is None else source, ())
+        if at < 0:
             continue
-        place.append(len(found.names))
-        found.names.append(field.path)
-        found.bytes.append(0)
-        found.uncompressed.append(0)
-        found.parents.append(around)  # type: ignore[union-attr]
-    columns = [(place[each._fields["field_id"]], each._fields["nbits"]) for each in tree.column_records]
-    total = uncompressed_total = 0
+        inside[at].update(columns)
+        if found.bytes[at] >= 0:
+            found.bytes[at] += sum(sizes[column] for column in columns)
+            found.uncompressed[at] += sum(uncompressed[column] for column in columns)
+    for at in range(len(inside) - 1, -1, -1):
+        if around[at] >= 0:
+            inside[around[at]] |= inside[at]
+    return found._replace(
+        columns=tuple(tuple(sorted(each)) for each in inside), column_bytes=sizes, column_uncompressed=uncompressed
+    )
+
+
+def _column_sizes(tree: Any) -> tuple[list[int], list[int]]:
+    """Compressed and uncompressed bytes of each column of an RNTuple, over all clusters."""
+    bits = [record._fields["nbits"] for record in tree.column_records]
+    sizes, uncompressed = [0] * len(bits), [0] * len(bits)
     for envelope in tree._page_list_envelopes:
         for cluster in envelope._fields["pagelinklist"]:
-            for (field_at, bits), pages in zip(columns, cluster, strict=False):
+            for column, pages in zip(range(len(bits)), cluster, strict=False):
                 of_column = pages._fields["pages"]
-                size = sum(page._fields["locator"]._fields["num_bytes"] for page in of_column)
-                uncompressed = sum((page._fields["num_elements"] * bits + 7) // 8 for page in of_column)
-                total += size
-                uncompressed_total += uncompressed
-                if field_at >= 0:
-                    found.bytes[field_at] += size
-                    found.uncompressed[field_at] += uncompressed
-    return found._replace(tree_bytes=total, tree_uncompressed=uncompressed_total)
+                sizes[column] += sum(page._fields["locator"]._fields["num_bytes"] for page in of_column)
+                uncompressed[column] += sum((page._fields["num_elements"] * bits[column] + 7) // 8 for page in of_column)
+    return sizes, uncompressed
 
 
 def _read_parquet(tree: Any) -> _Tree:

@@ -11,6 +11,8 @@ typedef struct file_total {
 typedef struct accessed_set {
     uint32_t set;  /* reference in the log */
     uint32_t next; /* place + 1 of the next one */
+    /* Of these branches, as the worker knows them; -1: not known. It also knows which of them share columns. */
+    int64_t bytes, uncompressed_bytes;
 } accessed_set;
 
 /* Which files accessed a branch. */
@@ -66,11 +68,15 @@ roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunk 
         return ROAST_OK;
     ROAST_TRY(
         roast_groups_find(&totals->accessed, (roast_str){(const char *)pair, sizeof pair}, &id));
+    accessed_set *set = roast_groups_item(&totals->accessed, id);
     if (id == known) {
-        *(accessed_set *)roast_groups_item(&totals->accessed, id) =
-            (accessed_set){chunk->packed.branches, *chain};
+        *set = (accessed_set){chunk->packed.branches, *chain, -1, -1};
         *chain = id + 1;
     }
+    if (chunk->have & ROAST_CHUNK_HAS(accessed_bytes))
+        set->bytes = chunk->accessed_bytes;
+    if (chunk->have & ROAST_CHUNK_HAS(accessed_uncompressed_bytes))
+        set->uncompressed_bytes = chunk->accessed_uncompressed_bytes;
     return ROAST_OK;
 }
 
@@ -95,19 +101,29 @@ static roast_status mark_branch(roast_file_totals *totals, roast_str branch, uin
     return ROAST_OK;
 }
 
+/* *whole (may be NULL): the set that has all branches of the chain; NULL if none has. */
 static roast_status mark_sets(roast_file_totals *totals, uint32_t chain, uint32_t file,
-                              uint32_t *count) {
+                              uint32_t *count, const accessed_set **whole) {
+    const accessed_set *largest = NULL;
+    uint32_t most = 0;
     for (uint32_t at = chain; at != 0;) {
         const accessed_set *set = roast_groups_item(&totals->accessed, at - 1);
         roast_chunk chunk = {.has_branches = true};
         roast_tail_cursor cursor;
         roast_str branch;
+        uint32_t n = 0;
         chunk.packed.branches = set->set;
         at = set->next;
         roast_chunk_branches(totals->log, &chunk, &cursor);
-        while (roast_chunk_next_branch(&cursor, &branch))
+        for (; roast_chunk_next_branch(&cursor, &branch); n++)
             ROAST_TRY(mark_branch(totals, branch, file, count));
+        if (largest == NULL || n > most) {
+            largest = set;
+            most = n;
+        }
     }
+    if (whole != NULL)
+        *whole = most == *count ? largest : NULL;
     return ROAST_OK;
 }
 
@@ -141,9 +157,9 @@ typedef struct file_read {
     int64_t uncompressed_bytes;
 } file_read;
 
-/* Of what was marked for file number `file`: what the file holds, and its size. */
+/* Of what was marked for file number `file`: what the file holds, and its size. `whole` is as mark_sets() gives it. */
 static roast_status measure_file(roast_file_totals *totals, const roast_file *meta, uint32_t file,
-                                 file_read *read) {
+                                 const accessed_set *whole, file_read *read) {
     roast_tail_cursor cursor;
     roast_branch_size branch;
     branch_mark *mark;
@@ -165,21 +181,30 @@ static roast_status measure_file(roast_file_totals *totals, const roast_file *me
             read->uncompressed_bytes =
                 roast_add_capped(read->uncompressed_bytes, branch.uncompressed_bytes);
     }
+    if (whole != NULL && whole->bytes >= 0) {
+        read->sized = true;
+        read->bytes = whole->bytes;
+    }
+    if (whole != NULL && whole->uncompressed_bytes >= 0) {
+        read->sized_uncompressed = true;
+        read->uncompressed_bytes = whole->uncompressed_bytes;
+    }
     return ROAST_OK;
 }
 
 static roast_status read_file(roast_file_totals *totals, uint32_t id, file_read *read) {
     const file_total *file = roast_groups_item(&totals->files, id);
+    const accessed_set *whole = NULL;
     uint32_t count = 0;
     if (from_columns(totals))
         ROAST_TRY(mark_columns(totals, id + 1, &count));
     else
-        ROAST_TRY(mark_sets(totals, file->sets, id + 1, &count));
+        ROAST_TRY(mark_sets(totals, file->sets, id + 1, &count, &whole));
     *read = (file_read){.known = from_columns(totals) || file->sets != 0, .branches = count};
     if (!read->known)
         return ROAST_OK;
     if (file->known && file->meta.n_branches > 0)
-        return measure_file(totals, &file->meta, id + 1, read);
+        return measure_file(totals, &file->meta, id + 1, whole, read);
     read->sized = read->sized_uncompressed = count == 0; /* the size of nothing is known */
     return ROAST_OK;
 }
@@ -268,7 +293,7 @@ roast_status roast_file_totals_finish(roast_file_totals *totals, roast_metrics *
     /* Branches without a file count in the union over all files. */
     if (from_columns(totals))
         ROAST_TRY(mark_columns(totals, UINT32_MAX, &count));
-    ROAST_TRY(mark_sets(totals, totals->nameless, UINT32_MAX, &count));
+    ROAST_TRY(mark_sets(totals, totals->nameless, UINT32_MAX, &count, NULL));
     if (roast_groups_count(&totals->accessed) > 0 || from_columns(totals))
         roast_put(metrics, ROAST_M_total_branches_read, roast_value_int(totals->branches_ever));
     uint32_t n_files;

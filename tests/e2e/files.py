@@ -65,3 +65,41 @@ def write_parquet(path, columns, rows=None):
     }
     pq.write_table(pa.table(arrays), path, row_group_size=rows)
     return str(path)
+
+
+def write_projected(path, columns, compression=None):
+    """An RNTuple as ROOT's importer makes it of a NanoAOD: the columns of Muon stand in the untitled collection
+    "_collection0"; "nMuon" and "Muon_pt" are projected fields, which only refer to them. uproot writes no projected
+    fields, so that its list of fields is extended here."""
+    from uproot.const import RNTupleFieldFlags, RNTupleFieldRole
+    from uproot.writing import _cascadentuple as writing
+
+    class Projected(writing.NTuple_Field_Description):
+        def __init__(self, parent, role, name, kind, source):
+            super().__init__(parent, role, name, kind, flags=RNTupleFieldFlags.PROJECTED)
+            self.source = source
+
+        def serialize(self):
+            return super().serialize() + self.source.to_bytes(4, "little")
+
+    muon = {name: array for name, array in columns.items() if name.startswith("Muon_")}
+    plain = {name: array for name, array in columns.items() if name not in muon and name != "nMuon"}
+    plain["_collection0"] = ak.zip(muon)
+
+    class Header(writing.NTuple_Header):
+        def generate_field_col_records(self):
+            super().generate_field_col_records()
+            fields = self._field_records
+            at = {field.field_name: i for i, field in enumerate(fields)}
+            around = at["_collection0"]
+            fields.append(Projected(len(fields), RNTupleFieldRole.LEAF, "nMuon",
+                                    "ROOT::RNTupleCardinality<std::uint32_t>", around))
+            for name in muon:
+                fields.append(Projected(len(fields), RNTupleFieldRole.COLLECTION, name, "std::vector<float>", around))
+                fields.append(Projected(len(fields) - 1, RNTupleFieldRole.LEAF, "_0", "float", at[name]))
+
+    original, writing.NTuple_Header = writing.NTuple_Header, Header
+    try:
+        return write_rntuple(path, plain, compression)
+    finally:
+        writing.NTuple_Header = original

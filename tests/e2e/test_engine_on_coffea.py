@@ -115,11 +115,17 @@ def test_dask(fileset, client):
 def test_a_function(fileset):
     @track_metrics
     def count(events):
+        with track_time(None, "sum"), track_bytes(events, events, "read"):
+            ak.sum(events.Jet.pt)
         return {"events": len(events)}
 
     count._roastcoffea_collect_metrics = True
     output, report = run(processor.IterativeExecutor(status=False), fileset, count)
-    assert output["events"] == sum(c["num_events"] for c in output["__roastcoffea_metrics__"])
+    chunks = output["__roastcoffea_metrics__"]
+    assert output["events"] == sum(c["num_events"] for c in chunks)
+    for chunk in chunks:
+        assert chunk["timing"]["sum"] > 0
+        assert chunk["bytes"]["read"] == chunk["bytes_read"] - chunk["metadata_bytes"] > 0
 
 
 def test_an_exception_reaches_coffea(fileset):

@@ -8,9 +8,9 @@ import pytest
 import uproot
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema, NanoEventsFactory
-from files import nano_columns, write_parquet, write_rntuple, write_ttree
+from files import nano_columns, write_parquet, write_projected, write_rntuple, write_ttree
 
-from roastcoffea import track_metrics
+from roastcoffea import MetricsCollector, track_metrics
 from roastcoffea._core import faults
 
 KEY = "__roastcoffea_metrics__"
@@ -210,6 +210,69 @@ def test_rntuple_with_records(tmp_path):
         about = chunk["file_metadata"]
         assert set(about["branch_bytes"]) == set(tree.keys())
         assert sum(about["branch_bytes"].values()) == about["total_tree_bytes"]
+
+
+def test_rntuple_with_projected_fields(tmp_path):
+    """A projected field has the bytes of the columns that it stands for; columns that several fields share count
+    once."""
+    path = write_projected(tmp_path / "nano.root", nano_columns(1000, seed=2), uproot.ZSTD(5))
+
+    class Muons(Analysis):
+        _roastcoffea_collect_metrics = False
+
+        def analyse(self, events):
+            return float(ak.sum(events.Muon.pt + events.Muon.eta))
+
+        @track_metrics
+        def process(self, events):
+            return {"sum": self.analyse(events)}
+
+    with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
+        run([path], Muons())
+    with uproot.open({path: "Events"}) as tree:
+        name_of = {field.field_id: field.path for field in tree.all_fields}
+        sizes = {}  # of columns by the field that they are stored for
+        for cluster in tree.page_link_list:
+            for column, pages in zip(tree.column_records, cluster):
+                name = name_of[column.field_id]
+                sizes[name] = sizes.get(name, 0) + sum(page.locator.num_bytes for page in pages.pages)
+        keys = set(tree.keys())
+    total = sum(sizes.values())
+    read = sizes["_collection0"] + sizes["_collection0.Muon_pt"] + sizes["_collection0.Muon_eta"]
+    assert 0 < read < total
+    assert len(mc.chunk_metrics) == 3
+    for chunk in mc.chunk_metrics:
+        assert chunk["accessed_branches"] == ["nMuon", "Muon_pt", "Muon_eta"]
+        assert chunk["accessed_bytes"] == read
+        assert chunk["bytes_read_percent"] == pytest.approx(100 * read / total)
+    about = mc.chunk_metrics[0]["file_metadata"]
+    assert set(about["branch_bytes"]) == keys
+    assert about["branch_bytes"]["Muon_pt"] is None
+    assert about["branch_bytes"]["_collection0.Muon_pt"] == sizes["_collection0.Muon_pt"]
+    row = mc.get_metrics()["file_read_metrics"][path]
+    assert (row["bytes_read"], row["total_tree_bytes"]) == (read, total)
+    assert mc.get_metrics()["avg_bytes_read_percent"] == pytest.approx(100 * read / total)
+
+
+def test_projected_fields_that_no_chunk_read_together(tmp_path):
+    """How much of the file they are is not known then; it is not 0."""
+    path = write_projected(tmp_path / "nano.root", nano_columns(1000, seed=2))
+
+    class Alternating(processor.ProcessorABC):
+        @track_metrics
+        def process(self, events):
+            first = events.metadata["entrystart"] == 0
+            return {"sum": float(ak.sum(events.Muon.pt if first else events.Muon.eta))}
+
+        def postprocess(self, accumulator):
+            return accumulator
+
+    with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
+        run([path], Alternating())
+    assert len({tuple(chunk["accessed_branches"]) for chunk in mc.chunk_metrics}) == 2
+    assert all(chunk["accessed_bytes"] > 0 for chunk in mc.chunk_metrics)
+    assert mc.get_metrics()["file_read_metrics"][path]["bytes_read"] is None
+    assert mc.get_metrics()["avg_bytes_read_percent"] is None
 
 
 @pytest.mark.parametrize("rows", [None, 250])
@@ -571,3 +634,103 @@ def test_dask(tmp_path, client):
                 for chunk in chunks if chunk["file"] == path
             }
             assert about == tree.compressed_bytes
+
+
+# ---- one open file, several chunks ----
+
+
+def chunk_of(file, path, first, last, body):
+    """One chunk of an open file, as a loop over `uproot.open` makes it."""
+    events = NanoEventsFactory.from_root(
+        file, treepath="Events", schemaclass=NanoAODSchema, entry_start=first, entry_stop=last, access_log=[],
+        metadata={"dataset": "data", "filename": str(path), "treename": "Events", "entrystart": first,
+                  "entrystop": last, "fileuuid": str(file.file.uuid)},
+    ).events()
+    return one_chunk(body, events)
+
+
+def test_chunks_of_one_open_file(nano):
+    """Opening counts once; each chunk has its own bytes and requests."""
+    ranges = [(0, 300), (300, 600), (600, 900)]
+    ends, chunks = [], []
+    with uproot.open({nano: None}) as file:
+        source = file.file.source
+        for first, last in ranges:
+            chunks.append(chunk_of(file, nano, first, last, lambda events: {"n": ak.sum(events.Jet.pt)}))
+            ends.append((source.num_requested_bytes, source.num_requests))
+        total, requests = source.num_requested_bytes, source.num_requests
+    assert chunks[0]["bytes_read"] == ends[0][0]
+    assert [c["bytes_read"] for c in chunks[1:]] == [ends[1][0] - ends[0][0], ends[2][0] - ends[1][0]]
+    assert sum(c["bytes_read"] for c in chunks) == total
+    assert sum(c["read_requests"] for c in chunks) == requests
+    for chunk in chunks:
+        assert chunk["bytes_read"] - chunk["metadata_bytes"] == sum(r["bytes"] for r in chunk["reads"].values()) > 0
+    assert chunks[0]["metadata_bytes"] > 10 * chunks[1]["metadata_bytes"]
+
+
+def test_the_same_events_twice(nano):
+    """The second time nothing is read."""
+    events, _ = events_of(nano, access_log=[])
+
+    def body(events):
+        return {"n": ak.sum(events.Jet.pt)}
+
+    first, second = one_chunk(body, events), one_chunk(body, events)
+    assert first["bytes_read"] > 0
+    assert (second["bytes_read"], second["metadata_bytes"], second["read_requests"]) == (0, 0, 0)
+
+
+def test_a_chunk_inside_a_chunk(nano):
+    """Who opened the file is the outer one; what the inner one reads, both read."""
+    events, factory = events_of(nano, access_log=[])
+    inner = []
+
+    def body(events):
+        ak.sum(events.Jet.pt)
+        inner.append(one_chunk(lambda events: {"n": ak.sum(events.Muon.eta)}, events))
+
+    outer = one_chunk(body, events)
+    assert outer["bytes_read"] == factory.file_handle.file.source.num_requested_bytes
+    assert inner[0]["metadata_bytes"] == 0
+    assert inner[0]["bytes_read"] == sum(r["bytes"] for r in inner[0]["reads"].values()) > 0
+
+
+def test_chunks_of_two_threads_on_one_open_file(nano):
+    """Whose bytes these are is not known."""
+    import threading
+
+    begun, done, other = threading.Event(), threading.Event(), []
+    with uproot.open({nano: None}) as file:
+        def first(events):
+            thread = threading.Thread(target=lambda: other.append(chunk_of(file, nano, 300, 600, second)))
+            thread.start()
+            assert begun.wait(60)
+            done.set()
+            thread.join(60)
+
+        def second(events):
+            begun.set()
+            assert done.wait(60)
+            ak.sum(events.event)
+
+        chunk = chunk_of(file, nano, 0, 300, first)
+        after = chunk_of(file, nano, 600, 900, lambda events: {"n": ak.sum(events.event)})
+    for each in (chunk, *other):
+        assert each["bytes_read"] is None
+        assert each["read_requests"] is None
+    assert chunk["metadata_bytes"] > 0
+    assert other[0]["metadata_bytes"] is None
+    assert after["bytes_read"] - after["metadata_bytes"] == after["reads"]["event"]["bytes"] > 0
+
+
+def test_a_chunk_holds_no_file(nano):
+    import gc
+    import weakref
+
+    file = uproot.open({nano: None})
+    chunk_of(file, nano, 0, 300, len_only)
+    source = weakref.ref(file.file.source)
+    file.close()
+    del file
+    gc.collect()
+    assert source() is None

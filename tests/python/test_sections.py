@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from samples import Events, block_of
 
-from roastcoffea import track_bytes, track_memory, track_metrics, track_section, track_time
+from roastcoffea import BaseInstrumentationContext, track_bytes, track_memory, track_metrics, track_section, track_time
 from roastcoffea._core import faults
 
 
@@ -33,6 +33,81 @@ def chunk_of(body, events=None):
 
 def names(chunk):
     return [(s["section_name"], s["depth"]) for s in chunk["sections"]]
+
+
+def measured(function, events):
+    function = track_metrics(function)
+    function._roastcoffea_collect_metrics = True
+    return function(events)["__roastcoffea_metrics__"][0]
+
+
+@pytest.mark.parametrize("given", ["None", "events"])
+def test_a_function_as_processor(given):
+    class Own(BaseInstrumentationContext):
+        def __exit__(self, *exception):
+            self.record_metric("mine", 3)
+
+    def process(events):
+        events.attrs = {}
+        me = None if given == "None" else events
+        with track_time(me, "outer"), track_section(me, "inner"), Own(me):
+            pass
+        with track_memory(me, "memory"):
+            pass
+        with track_bytes(me, events, "bytes"):
+            events.attrs["@events_factory"] = None
+        return {}
+
+    before = faults()["count"]
+    chunk = measured(process, Events())
+    assert names(chunk) == [("outer", 0), ("inner", 1)]
+    assert sorted(chunk["memory"]) == ["memory"]
+    assert chunk["custom_metrics"] == {"mine": 3}
+    assert faults()["count"] == before
+
+
+def test_the_innermost_chunk_or_that_of_the_events():
+    """Of a function that calls another one: None is the inner chunk, the events tell which."""
+    chunks = []
+
+    def inner(events, outer):
+        with track_time(None, "inner"), track_time(outer, "outer"), track_time(events, "inner too"):
+            pass
+        return {}
+
+    def outer(events):
+        chunks.append(measured(lambda inside: inner(inside, events), Events()))
+        with track_time(None, "outer too"):
+            pass
+        return {}
+
+    chunks.append(measured(outer, Events()))
+    assert [sorted(chunk["timing"]) for chunk in chunks] == [["inner", "inner too"], ["outer", "outer too"]]
+
+
+def test_without_an_open_chunk_of_the_thread():
+    """None, the events of another thread or of a chunk that is over: nothing happens."""
+    before = faults()["count"]
+    old = Events()
+    assert chunk_of(lambda self, events: None, old)["timing"] == {}
+
+    def body(self, events):
+        def use():
+            with track_time(None, "a"), track_memory(events, "b"), track_bytes(None, events, "c"):
+                pass
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+        with track_time(old, "d"):
+            pass
+
+    chunk = chunk_of(body)
+    assert (chunk["timing"], chunk["memory"], chunk["bytes"]) == ({}, {}, {})
+    with track_time(None, "a"), track_memory(None, "b"), track_bytes(None, None, "c"):
+        pass
+    BaseInstrumentationContext(None).record_metric("mine", 1)
+    assert faults()["count"] == before
 
 
 def test_nested_and_repeated():
