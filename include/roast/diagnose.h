@@ -38,7 +38,8 @@
     X(lost_work, "Work that failed or was lost with its worker has to be done again.")             \
     X(serialization_heavy, "Packing and unpacking results analyses nothing.")                      \
     X(slow_section, "A change in this part of process() pays most.")                               \
-    X(measurement, "Without complete data, the findings may be incomplete.")
+    X(measurement, "Without complete data, the findings may be incomplete.")                       \
+    X(skipped_files, "A result without some of its events is wrong, and nothing else says so.")
 
 typedef enum roast_finding_kind {
 #define X(name, why) ROAST_FINDING_##name,
