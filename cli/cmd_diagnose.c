@@ -8,6 +8,7 @@
 #include "roast/grid.h"
 #include "roast/json.h"
 #include "roast/format.h"
+#include "roast/summary.h"
 #include "roast/text.h"
 
 typedef struct request {
@@ -105,11 +106,14 @@ static void put_finding(roast_sink *out, const roast_finding *finding, unsigned 
     put_text(out, "change", finding->advice, width);
 }
 
-static void put_all(roast_sink *out, const roast_findings *findings) {
+static void put_all(roast_sink *out, const roast_run *about, const roast_findings *findings) {
+    roast_headline headline;
     unsigned width = cli_terminal_width(STDOUT_FILENO);
     uint32_t count = roast_findings_count(findings);
     if (width < ROAST_GRID_MIN_WIDTH)
         width = ROAST_GRID_MIN_WIDTH;
+    roast_headline_init(&headline, about);
+    roast_headline_draw(&headline, width, out);
     if (count == 0)
         roast_sink_puts(out, "nothing stands out\n");
     for (uint32_t i = 0; i < count; i++) {
@@ -120,10 +124,12 @@ static void put_all(roast_sink *out, const roast_findings *findings) {
 
 /* ---- as JSON ---- */
 
-static void put_json(roast_sink *out, const roast_findings *findings) {
+static void put_json(roast_sink *out, const roast_run *about, const roast_findings *findings) {
     roast_json json;
     roast_json_init(&json, out, 3);
     roast_json_begin_object(&json);
+    roast_json_put_text(&json, "outcome",
+                        roast_end_name(roast_ending_outcome(roast_run_ending_view(about))));
     roast_json_put_array(&json, "findings");
     for (uint32_t i = 0; i < roast_findings_count(findings); i++) {
         const roast_finding *finding = roast_findings_at(findings, i);
@@ -164,9 +170,9 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         return code;
     roast_status status = measured_open(&it, path, NEED_FINDINGS, &err);
     if (status == ROAST_OK && wanted.json)
-        put_json(out, it.findings);
+        put_json(out, it.about, it.findings);
     else if (status == ROAST_OK)
-        put_all(out, it.findings);
+        put_all(out, it.about, it.findings);
     if (status == ROAST_OK && is_unwanted(&wanted, it.findings))
         code = CLI_NO;
     measured_close(&it);
@@ -185,7 +191,7 @@ const cli_verb cli_verb_diagnose = {
                "straggler_host, straggler_file, long_tail, too_few_workers, too_many_workers,\n"
                "memory_pressure, spilling, unused_branches, reread_branches, preload,\n"
                "reduction_bound, lost_work, serialization_heavy, slow_section, measurement,\n"
-               "ramp_up, worker_overhead.\n"
+               "ramp_up, worker_overhead, skipped_files.\n"
                "The exit code is 0, or 1 if there is a finding that --fail-on names: for\n"
                "automatic tests of an analysis.\n",
     .options = options,

@@ -32,7 +32,7 @@ static cli_exit take_filter(void *request_, const char *text) {
 
 static const cli_option options[] = {
     {CLI_CALL, 's', "sort", "KEY",
-     "sort by when (the default), name, wall, events, gbps, khz, workers or efficiency; "
+     "sort by when (the default), name, outcome, wall, events, gbps, khz, workers or efficiency; "
      "newest, largest or first in the alphabet first",
      .take = take_sort},
     {CLI_FLAG, 'r', "reverse", NULL, "reverse the order", offsetof(request, reverse)},
@@ -133,7 +133,8 @@ const cli_verb cli_verb_ls = {
                "listed below the table, with the reason. Only the small parts are read.\n"
                "\n"
                "In filters, wall is in seconds, gbps in Gbit/s, khz in kHz, efficiency a ratio;\n"
-               "when is compared as far as it is given: \"when>=2026-11\".\n",
+               "when is compared as far as it is given: \"when>=2026-11\". outcome is how a run\n"
+               "ended, done, failed or interrupted: \"outcome=failed\".\n",
     .options = options,
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,6 +138,26 @@ static roast_status set_facts(roast_run *run, const child_result *result, roast_
     return ROAST_OK;
 }
 
+/* A command that a signal ended was interrupted if it is one that asks a program to end. */
+static roast_status set_ending(roast_run *run, const child_result *result, roast_error *err) {
+    char what[64];
+    bool asked = result->signal == SIGINT || result->signal == SIGTERM || result->signal == SIGHUP;
+    roast_end outcome = result->status == 0 ? ROAST_END_done
+                        : asked             ? ROAST_END_interrupted
+                                            : ROAST_END_failed;
+    roast_ending *ending;
+    ROAST_TRY(roast_ending_new(outcome, &ending, err));
+    roast_run_take_ending(run, ending);
+    if (outcome == ROAST_END_done)
+        return ROAST_OK;
+    if (result->signal != 0)
+        snprintf(what, sizeof what, "signal %d (%s)", result->signal, strsignal(result->signal));
+    else
+        snprintf(what, sizeof what, "exit status %d", result->status);
+    const roast_run_error error = {.type = roast_str_of(what), .entry_start = -1, .entry_stop = -1};
+    return roast_ending_set_error(ending, &error, err);
+}
+
 /* The cores that the command may use: those of its affinity, at most the quota of its cgroup. */
 static int32_t usable_cores(void) {
     cpu_set_t set;
@@ -188,6 +209,7 @@ static roast_status fill(roast_run *run, const request *wanted, const child_resu
     ROAST_TRY(roast_run_describe_host(run, err));
     ROAST_TRY(set_command(run, wanted->command, err));
     ROAST_TRY(set_facts(run, result, err));
+    ROAST_TRY(set_ending(run, result, err));
     return set_series(run, result, err);
 }
 

@@ -149,6 +149,7 @@ static roast_status read_ours(found_entry *entry, roast_error *err) {
     ROAST_TRY(roast_store_open(entry->path, &store, err));
     entry->state = roast_store_get_state(store);
     take_clock(entry, roast_store_head(store));
+    entry->outcome = roast_ending_outcome(roast_run_ending_view(roast_store_head(store)));
     roast_status status = metrics_of(store, &metrics, err);
     if (status == ROAST_OK) {
         take_metrics(entry, metrics);
@@ -214,4 +215,8 @@ const char *found_state(const found_entry *entry) {
     default:
         return "";
     }
+}
+
+const char *found_outcome(const found_entry *entry) {
+    return roast_end_name(entry->outcome);
 }

@@ -34,7 +34,8 @@ typedef struct found_entry {
     bool have_when;
     roast_utc when; /* its start; of a 0.1.x measurement, when it was saved */
     roast_value figures[FOUND_FIGURE_COUNT];
-    char *fault; /* what is wrong with it; NULL: nothing */
+    roast_end outcome; /* how the run ended */
+    char *fault;       /* what is wrong with it; NULL: nothing */
 } found_entry;
 
 /* Zeroed storage is an empty list. */
@@ -55,5 +56,7 @@ enum { FOUND_TIME_SIZE = 32 };
 size_t found_time(roast_utc when, char out[FOUND_TIME_SIZE]);
 /* "0.1.x", "live", "unfinished", or "" for a finished one of ours. */
 const char *found_state(const found_entry *entry);
+/* "done", "failed", "interrupted"; NULL: it is not known. */
+const char *found_outcome(const found_entry *entry);
 
 #endif

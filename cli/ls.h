@@ -6,7 +6,7 @@
 #include "found.h"
 
 /* What a list is sorted and filtered by: a figure by its number, or one of these. */
-enum { LS_BY_NAME = FOUND_FIGURE_COUNT, LS_BY_WHEN, LS_KEYS };
+enum { LS_BY_NAME = FOUND_FIGURE_COUNT, LS_BY_WHEN, LS_BY_OUTCOME, LS_KEYS };
 /* LS_KEYS if there is none of that name. */
 int ls_key(const char *name, size_t len);
 /* Says what is wrong with a key, and which is near. */

@@ -11,7 +11,8 @@
 /* ---- keys ---- */
 
 static const char *key_name(int key) {
-    return key == LS_BY_NAME ? "name" : key == LS_BY_WHEN ? "when" : found_figures[key].name;
+    static const char *const others[] = {"name", "when", "outcome"};
+    return key < FOUND_FIGURE_COUNT ? found_figures[key].name : others[key - LS_BY_NAME];
 }
 
 int ls_key(const char *name, size_t len) {
@@ -112,6 +113,9 @@ bool ls_passes(const ls_filter *filter, const found_entry *entry) {
         return holds(filter->test, strcmp(entry->name, filter->text));
     if (filter->key == LS_BY_WHEN)
         return when_passes(filter, entry);
+    if (filter->key == LS_BY_OUTCOME)
+        return found_outcome(entry) != NULL &&
+               holds(filter->test, strcmp(found_outcome(entry), filter->text));
     double value = roast_value_number(entry->figures[filter->key]);
     return !isnan(value) &&
            holds(filter->test, (value > filter->number) - (value < filter->number));
@@ -127,6 +131,8 @@ typedef struct order {
 static bool has_value(const found_entry *entry, int key) {
     if (key == LS_BY_NAME)
         return true;
+    if (key == LS_BY_OUTCOME)
+        return found_outcome(entry) != NULL;
     return key == LS_BY_WHEN ? entry->have_when : entry->figures[key].kind != ROAST_VALUE_NONE;
 }
 
@@ -134,6 +140,8 @@ static bool has_value(const found_entry *entry, int key) {
 static int compare_values(const found_entry *a, const found_entry *b, int key) {
     if (key == LS_BY_NAME)
         return strcmp(a->name, b->name);
+    if (key == LS_BY_OUTCOME)
+        return strcmp(found_outcome(a), found_outcome(b));
     if (key == LS_BY_WHEN)
         return (a->when.ns < b->when.ns) - (a->when.ns > b->when.ns);
     double first = roast_value_number(a->figures[key]);

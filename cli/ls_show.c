@@ -14,6 +14,7 @@
 typedef struct layout {
     bool with_time;  /* of the day; otherwise the date alone */
     bool with_state; /* a column for the state; otherwise a line below the table */
+    bool with_outcome; /* if it is known of any of them */
 } layout;
 enum { ROOM_FOR_ALL = 100 };
 
@@ -28,12 +29,17 @@ static size_t count_states(const found_list *list, const char *state) {
 
 static layout layout_of(const found_list *list, unsigned width) {
     bool wide = width >= ROOM_FOR_ALL;
-    return (layout){wide, wide && count_states(list, "") < list->count};
+    bool known = false;
+    for (size_t i = 0; i < list->count; i++)
+        known |= found_outcome(&list->entries[i]) != NULL;
+    return (layout){wide, wide && count_states(list, "") < list->count, known};
 }
 
 static roast_status add_columns(roast_grid *grid, const layout *look, roast_error *err) {
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Name"), ROAST_ALIGN_NAME, err));
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("When (UTC)"), ROAST_ALIGN_RIGHT, err));
+    if (look->with_outcome)
+        ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Outcome"), ROAST_ALIGN_LEFT, err));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
         ROAST_TRY(roast_grid_add_column(grid, roast_str_of(found_figures[i].heading),
                                         ROAST_ALIGN_NUMBER, err));
@@ -81,6 +87,9 @@ static roast_status add_row(roast_grid *grid, const found_entry *entry, const la
         when[look->with_time ? MINUTE : DATE] = '\0';
     ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(entry->name), NULL, 0, err));
     ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(when), NULL, 0, err));
+    const char *outcome = found_outcome(entry) != NULL ? found_outcome(entry) : "-";
+    if (look->with_outcome)
+        ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(outcome), NULL, 0, err));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
         ROAST_TRY(add_figure(grid, entry, i, err));
     return look->with_state
@@ -156,6 +165,7 @@ static void put_json_entry(roast_json *json, const found_entry *entry) {
         roast_json_key(json, "when");
         roast_json_time(json, entry->when);
     }
+    roast_json_put_text(json, "outcome", found_outcome(entry));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
         roast_json_put_value(json, found_figures[i].key, entry->figures[i]);
     roast_json_put_text(json, "error", entry->fault);
@@ -181,6 +191,7 @@ static void put_csv_entry(roast_csv_row *row, const found_entry *entry) {
     roast_csv_put_text(row, entry->have_when && found_time(entry->when, when) > 0
                                 ? roast_str_of(when)
                                 : (roast_str){NULL, 0});
+    roast_csv_put_text(row, roast_str_of(found_outcome(entry)));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++) {
         roast_value value = entry->figures[i];
         if (value.kind == ROAST_VALUE_INT)
@@ -193,7 +204,7 @@ static void put_csv_entry(roast_csv_row *row, const found_entry *entry) {
 }
 
 void ls_put_csv(roast_sink *out, const found_list *list, bool safe) {
-    static const char *const first[] = {"path", "name", "state", "when"};
+    static const char *const first[] = {"path", "name", "state", "when", "outcome"};
     roast_csv_row row = {.sink = out, .safe = safe};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         roast_csv_put_text(&row, roast_str_of(first[i]));

@@ -7,6 +7,7 @@
 #include "run/compute.h"
 #include "run/convert_run.h"
 #include "run/diagnose.h"
+#include "run/ending.h"
 #include "common/errors.h"
 #include "common/pairs.h"
 #include "run/table.h"
@@ -112,14 +113,14 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"report",          "t_start", "t_end",          "chunks",
                                "series",          "spans",   "processor_name", "custom_metrics",
                                "section_metrics", "meta",    "notes",          "replayed",
-                               "attempts",        NULL};
+                               "attempts",        "ending",  NULL};
     PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
     PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
-    PyObject *notes = NULL, *attempts = NULL;
+    PyObject *notes = NULL, *attempts = NULL, *ending = NULL;
     unsigned long long replayed = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKO:Run", keywords, &report, &start,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOO:Run", keywords, &report, &start,
                                      &end, &chunks, &series, &spans, &processor, &custom, &sections,
-                                     &meta, &notes, &replayed, &attempts))
+                                     &meta, &notes, &replayed, &attempts, &ending))
         return NULL;
     run_object *self = (run_object *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -131,6 +132,7 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         run_input_set_spans(&self->input, spans, processor) != 0 ||
         run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
         take_notes(self, notes) != 0 || take_attempts(self, attempts, processor) != 0 ||
+        ext_take_ending(self->input.run, ending) != 0 ||
         run_input_set_chunks(&self->input, chunks) != 0 || note_left_out(self) != 0)
         Py_CLEAR(self);
     else
@@ -237,6 +239,11 @@ static PyObject *run_notes(PyObject *op, void *unused) {
 static PyObject *run_replayed(PyObject *op, void *unused) {
     (void)unused;
     return PyLong_FromUnsignedLongLong(roast_run_replayed(((run_object *)op)->input.run));
+}
+
+static PyObject *run_ending(PyObject *op, void *unused) {
+    (void)unused;
+    return ext_ending_dict(((run_object *)op)->input.run);
 }
 
 /* ---- report and spans ---- */
@@ -432,6 +439,10 @@ static PyGetSetDef run_getset[] = {
     {"replayed", run_replayed, NULL,
      "Chunks that a checkpoint replayed with the numbers of another run; they are in no figure.",
      NULL},
+    {"ending", run_ending, NULL,
+     "How the run ended: outcome, error, pieces, pieces_done, pieces_failed, skipped_files; what is "
+     "not known is left out. None if nobody saw it end.",
+     NULL},
     {"processor_name", run_processor, NULL, "The prefix of the processing tasks, or None.", NULL},
     {"meta", run_meta, NULL, "Texts about the run.", NULL},
     {"chunk_log", run_chunk_log, NULL, "The chunks as a list; changes in it do not change the run.",
@@ -453,7 +464,7 @@ static PyType_Slot run_slots[] = {
     {Py_tp_doc, (void *)"Run(*, report=None, t_start=None, t_end=None, chunks=None, series=None, "
                         "spans=None, processor_name=None, custom_metrics=None, "
                         "section_metrics=None, meta=None, notes=None, replayed=0, "
-                        "attempts=None)\n--\n\n"
+                        "attempts=None, ending=None)\n--\n\n"
                         "Everything that was measured: chunks, sections, samples and reads as "
                         "tables, and the metrics. All of it is as it was when the run was made."},
     {Py_tp_new, run_new},

@@ -292,6 +292,13 @@ static PyObject *summary_notes(PyObject *op, void *unused) {
     return ext_list(summary, roast_summary_note_count(summary), note_at);
 }
 
+static PyObject *summary_headline(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_headline *headline = roast_summary_headline(((summary_object *)op)->summary);
+    return Py_BuildValue("(NN)", ext_text_or_null(roast_str_of(headline->outcome)),
+                         ext_text_or_null(roast_str_of(headline->warning)));
+}
+
 static PyObject *summary_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"width", "color", "table", NULL};
     const roast_summary *summary = ((summary_object *)op)->summary;
@@ -330,6 +337,9 @@ static PyGetSetDef summary_getset[] = {
     {"tables", summary_tables, NULL, "One dict per table: id, title, columns, rows, caption.",
      NULL},
     {"notes", summary_notes, NULL, "The notes.", NULL},
+    {"headline", summary_headline, NULL,
+     "(how the run ended, a warning of files that are missing); each is empty if there is nothing to say.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -40,7 +40,8 @@
     X(slow_section, "A change in this part of process() pays most.")                               \
     X(measurement, "Without complete data, the findings may be incomplete.")                       \
     X(ramp_up, "Workers that are there and have nothing to do yet cost as much as busy ones.")     \
-    X(worker_overhead, "Moving, unpacking and storing what tasks need analyses nothing.")
+    X(worker_overhead, "Moving, unpacking and storing what tasks need analyses nothing.")          \
+    X(skipped_files, "A result without some of its events is wrong, and nothing else says so.")
 
 typedef enum roast_finding_kind {
 #define X(name, why) ROAST_FINDING_##name,

@@ -6,6 +6,7 @@
 #include "roast/attempts.h"
 #include "roast/base.h"
 #include "roast/chunklog.h"
+#include "roast/ending.h"
 #include "roast/series.h"
 
 typedef struct roast_run roast_run;
@@ -73,7 +74,7 @@ roast_series *roast_run_series(roast_run *run);
 const roast_chunklog *roast_run_chunks_view(const roast_run *run);
 const roast_series *roast_run_series_view(const roast_run *run);
 
-/* Three parts that many runs do not have: the view is NULL then. Worker counts: numbers of workers at other
+/* Four parts that many runs do not have: the view is NULL then. Worker counts: numbers of workers at other
  * moments than the samples of the series. */
 const roast_series *roast_run_counts_view(const roast_run *run);
 /* Sections that the user recorded outside of the chunks, each in a record of its own. */
@@ -81,6 +82,8 @@ const roast_chunklog *roast_run_sections_view(const roast_run *run);
 /* Attempts, if a scheduler recorded them. */
 roast_attempts *roast_run_attempts(roast_run *run);
 const roast_attempts *roast_run_attempts_view(const roast_run *run);
+/* How the run ended, if somebody saw it end. */
+const roast_ending *roast_run_ending_view(const roast_run *run);
 
 /* Replaces a whole part; the run owns it from then on. NULL is ignored for the first two, and removes the others. */
 void roast_run_take_chunks(roast_run *run, roast_chunklog *log);
@@ -88,6 +91,7 @@ void roast_run_take_series(roast_run *run, roast_series *series);
 void roast_run_take_counts(roast_run *run, roast_series *counts);
 void roast_run_take_sections(roast_run *run, roast_chunklog *sections);
 void roast_run_take_attempts(roast_run *run, roast_attempts *attempts);
+void roast_run_take_ending(roast_run *run, roast_ending *ending);
 /* Sets the view to a part that stays the caller's and outlives the run. NULL, or taking a part, ends it. */
 void roast_run_lend_chunks(roast_run *run, const roast_chunklog *log);
 void roast_run_lend_series(roast_run *run, const roast_series *series);

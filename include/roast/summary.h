@@ -11,6 +11,17 @@
 #include "roast/run.h"
 #include "roast/sink.h"
 
+/* The lines above everything that shows a run; each is empty if there is nothing to say. */
+#define ROAST_HEADLINE 1024u
+typedef struct roast_headline {
+    char outcome[ROAST_HEADLINE]; /* "Failed: 19 of 40 chunks done; OSError: ..." */
+    char warning[ROAST_HEADLINE]; /* "Warning: events of 2 files are missing in the result: ..." */
+} roast_headline;
+/* `run` may be NULL. */
+void roast_headline_init(roast_headline *headline, const roast_run *run);
+/* Draws the lines that are not empty, wrapped to `width` columns, and a blank line below them. */
+void roast_headline_draw(const roast_headline *headline, unsigned width, roast_sink *sink);
+
 typedef struct roast_summary roast_summary;
 
 /* `about` is the run whose texts (roast_run_meta) and notes are shown, or NULL. Without findings (NULL) the tables
@@ -24,17 +35,19 @@ void roast_summary_free(roast_summary *summary);
 uint32_t roast_summary_count(const roast_summary *summary);
 const roast_grid *roast_summary_at(const roast_summary *summary, uint32_t index);
 
+const roast_headline *roast_summary_headline(const roast_summary *summary);
+
 /* Adds a note below the tables, unless the same note is there already. */
 roast_status roast_summary_add_note(roast_summary *summary, roast_str note, roast_error *err);
 uint32_t roast_summary_note_count(const roast_summary *summary);
 roast_str roast_summary_note(const roast_summary *summary, uint32_t index);
 
-/* Draws the tables that have content, with a blank line between two, then the notes. */
+/* Draws the headline, the tables that have content, with a blank line between two, then the notes. */
 void roast_summary_draw(const roast_summary *summary, unsigned width, bool color, roast_sink *sink);
 /* Draws the table of that id as it looks among the others. false: there is none. */
 bool roast_summary_draw_table(const roast_summary *summary, const char *id, unsigned width,
                               bool color, roast_sink *sink);
-/* The same as JSON: {"tables": [...], "metrics": {...}, "notes": [...]}. */
+/* The same as JSON: {"headline": "...", "tables": [...], "metrics": {...}, "notes": [...]}. */
 void roast_summary_json(const roast_summary *summary, roast_sink *sink);
 
 #endif

@@ -209,9 +209,10 @@ class MetricsCollector(Results):
         with self._after:
             self._stop_clock()
             self._stop_watching()
+            self._note_end(exc_val)
             self._has_ended = self._fetch()
-            self._compute()
             self._settle()
+            self._compute()
             self._end_measurement()
 
     @hook("how long the run took is not known")
@@ -225,6 +226,10 @@ class MetricsCollector(Results):
     @hook("the end of watching")
     def _stop_watching(self) -> None:
         self._close_during()
+
+    @hook("how the run ended is not known")
+    def _note_end(self, error: BaseException | None) -> None:
+        self._recorder.work.block_ends(error)
 
     def _close_during(self) -> None:
         self._during.close()
@@ -251,8 +256,8 @@ class MetricsCollector(Results):
 
     @hook("the pieces that failed are not known")
     def _settle(self) -> None:
-        if self.run is not None:
-            self._recorder.settle(self.run)
+        attempts, name = self._collected.attempts, self.processor_name
+        self._recorder.settle(Run(chunks=self.chunk_metrics, attempts=attempts, processor_name=name))
 
     # ---- the measurement in output_dir ----
 
@@ -511,6 +516,7 @@ class MetricsCollector(Results):
             figures={**(spans.get("cumulative_worker_metrics", spans) if spans else {}), **self._recorder.figures()},
             span_metrics=self.span_metrics,
             attempts=found.attempts,
+            ending=self._recorder.work.ending,
             custom_metrics=self.custom_metrics,
             sections=self.section_metrics,
         )
@@ -537,18 +543,22 @@ class MetricsCollector(Results):
             meta["calls"] = json.dumps(self.calls, default=str)
         return meta
 
-    def failed_fileset(self) -> list[Any]:
-        """The pieces of work that failed; ``runner(pieces, processor)`` runs them again."""
+    def failed_fileset(self) -> list[Any] | dict[str, Any]:
+        """The work that failed or was skipped; ``runner(mc.failed_fileset(), processor)`` does it again.
+
+        A list of pieces of work (Coffea's WorkItem); a fileset if files failed in preprocessing, before there were
+        pieces of them. If both happened, each of these files is one piece.
+        """
         self._ready_metrics()
-        return list(self._recorder.failed_items)
+        return self._recorder.work.failed_fileset()
 
     def get_metrics(self) -> dict[str, Any]:
-        """Every metric under every name."""
+        """Every metric under every name; after a Runner that raised, those that were measured until then."""
         if self.metrics is None:
             raise RuntimeError(
                 "there are no metrics yet: they are computed when the `with MetricsCollector(...)` block ends"
             )
-        if self.coffea_report is None:
+        if self.coffea_report is None and not self.calls:
             raise RuntimeError(
                 "there is no Coffea report: no Runner was called in the context and set_coffea_report(report) "
                 "was not called; what was measured without one is in .metrics"

@@ -32,6 +32,7 @@ class Inputs:
     attempts: Any
     custom_metrics: Mapping[str, Any] | None
     sections: list[Mapping[str, Any]]
+    ending: Mapping[str, Any] | None = None  # how the run ended
 
 
 @dataclass
@@ -74,6 +75,7 @@ def _compute(aggregator: MetricsAggregator, inputs: Inputs, left_out: set[str], 
         meta=inputs.meta,
         notes=notes,
         replayed=inputs.replayed,
+        ending=inputs.ending,
         **{name: part for name, part in parts.items() if name not in left_out},
     )
     for note in run.notes:  # of values that could not be kept

@@ -7,15 +7,18 @@ them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from roastcoffea.backends._executors import kind_of, sends_by_value
+from roastcoffea.backends._executors import kind_of, sends_by_value, takes_in_turn
 from roastcoffea.backends._remote import by_value
 from roastcoffea.closures import find, replace
-from roastcoffea.guard import hook
+from roastcoffea.endings import is_interrupt, message_of
+from roastcoffea.guard import hook, words
+from roastcoffea.skips import noting_skips
 
-__all__ = ["METHODS", "Preprocessing", "count_reading"]
+__all__ = ["METHODS", "BadFile", "InTurn", "Preprocessing", "watch_files"]
 
 # The methods of Runner that preprocess, and the function from which each gets a file's metadata.
 METHODS = {
@@ -23,15 +26,48 @@ METHODS = {
     "_preprocess_fileset_parquet": "metadata_fetcher_parquet",
 }
 _KEY = "__roastcoffea_preprocessing__"
+_SKIPPED = "__roastcoffea_skipped__"
+
+
+class InTurn(list[Any]):
+    """Items for an executor that takes one after the other."""
+
+    at = 0  # how many were done before the one in work
+
+    def __iter__(self) -> Iterator[Any]:
+        for self.at, item in enumerate(super().__iter__()):
+            yield item
+        self.at = len(self)
+
+    @property
+    def in_work(self) -> Any:
+        """The item that the executor has; None after the last one."""
+        return self[self.at] if self.at < len(self) else None
+
+
+@dataclass
+class BadFile:
+    """A file that failed in preprocessing, or was left out as a bad one."""
+
+    dataset: Any
+    file: Any
+    treename: Any = None
+    reason: str | None = None  # None: not known
+    metadata: Any = None  # the user's, of the dataset
+    preload: Any = None
 
 
 class Preprocessing:
     """One call: duration, number of files, and the reads if they are known for all files."""
 
     def __init__(self, fetcher: Any = None) -> None:
-        """`fetcher` is the function of Coffea's that opens a file."""
+        """`fetcher` is the function of Coffea's that opens a file, `retries` the one that skips bad files."""
         self.fetcher = fetcher
+        self.retries: Any = None
         self.executing = False  # whether an executor has it
+        self.in_turn: InTurn | None = None  # the files, where they are opened one after the other
+        self.asked: list[Any] = []  # the files that are to be opened
+        self.bad_files: list[BadFile] = []
         self.seconds = 0.0
         self.files = 0
         self.bytes: int | None = 0
@@ -52,6 +88,25 @@ class Preprocessing:
         else:
             self.bytes = _sum(self.bytes, counted[0])
             self.requests = _sum(self.requests, counted[1])
+
+
+    def add_bad_file(self, file: Any, reason: str | None) -> None:
+        self.bad_files.append(
+            BadFile(file.dataset, file.filename, file.treename, reason, file.metadata, file.preload)
+        )
+
+    def find_bad_files(self, error: BaseException) -> None:
+        """The files for which preprocessing raised: known already, or in work, or named by the error."""
+        if is_interrupt(error) or self.bad_files:
+            return
+        found = [] if self.in_turn is None or self.in_turn.in_work is None else [self.in_turn.in_work]
+        if not found:
+            text = message_of(error)
+            named = [file for file in self.asked if str(file.filename) in text]
+            longest = max((len(str(file.filename)) for file in named), default=0)
+            found = [file for file in named if len(str(file.filename)) == longest]
+        for file in found:
+            self.add_bad_file(file, words(error))
 
 
 def _sum(left: int | None, right: int | None) -> int | None:
@@ -104,11 +159,29 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: A
     return found
 
 
-def count_reading(
-    executor: Any, closure: Any, into: Preprocessing
-) -> tuple[Any, Callable[[Any], None]] | None:
-    """The function to execute instead, and the one that removes the counts from its result; None if reads cannot be
-    counted."""
+def mark_skipped(key: str, item: Any, reason: str) -> Any:
+    """Runs in the process that could not open the file: a result that says why."""
+    from coffea.processor import set_accumulator
+
+    return set_accumulator([type(item)(item.dataset, item.filename, item.treename, {key: reason})])
+
+
+def watch_files(
+    executor: Any, retries: Any, items: Any, closure: Any, into: Preprocessing
+) -> tuple[Any, Any, Callable[[Any], None]]:
+    """The files and the function to execute instead, and the one that takes our entries out of the result. `retries` is
+    Coffea's function that skips bad files."""
+    into.executing = True
+    into.asked = list(items)
+    if takes_in_turn(executor):
+        into.in_turn = items = InTurn(into.asked)
+    counting = count_reading(executor, closure, into)
+    watched = noting_skips(executor, counting, retries, mark_skipped, _SKIPPED)
+    return items, watched, functools.partial(_take_entries, into)
+
+
+def count_reading(executor: Any, closure: Any, into: Preprocessing) -> Any:
+    """The function to execute instead; the closure itself if reads cannot be counted."""
     fetch = into.fetcher
     call = find(closure, fetch)
     if call is None:
@@ -121,16 +194,25 @@ def count_reading(
     elif kind_of(executor) != "elsewhere":
         function = fetch_and_count
     else:
-        return None
-    into.executing = True
-    counting = functools.partial(function, _KEY, fetch, *args, **keywords)
-    return replace(closure, call, counting), functools.partial(_take_counts, into)
+        return closure
+    return replace(closure, call, functools.partial(function, _KEY, fetch, *args, **keywords))
+
+
+def _take_skipped(into: Preprocessing, found: Any) -> None:
+    """Removes the files that were skipped from those that were found."""
+    reasons = {item: item.metadata[_SKIPPED] for item in found if _SKIPPED in (item.metadata or {})}
+    for item in reasons:
+        found.discard(item)
+    for file in into.asked:
+        if file not in found:
+            into.add_bad_file(file, reasons.get(file))
 
 
 @hook("the reads of preprocessing are not known")
-def _take_counts(into: Preprocessing, result: Any) -> None:
+def _take_entries(into: Preprocessing, result: Any) -> None:
     into.executing = False
     found, _ = result
+    _take_skipped(into, found)
     counts = []
     for item in found:
         metadata = item.metadata or {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from roastcoffea._core import ChunkLog, Run, parse_work_item
+from roastcoffea._core import ChunkLog, Run
 from roastcoffea.aggregation.reports import sum_reports
 from roastcoffea.backends.source import Source
 from roastcoffea.guard import Notes, attempt, warn
@@ -15,7 +15,8 @@ from roastcoffea.identity import RunIdentity
 from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import LiveLine, shows_own_bar
-from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall, Tasks, is_tracked
+from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall, is_tracked
+from roastcoffea.work import Work, piece_of
 
 __all__ = ["Recorder"]
 
@@ -34,7 +35,7 @@ class Recorder:
         self.preprocessing: list[Preprocessing] = []
         self.records = ChunkLog()  # from outputs and messages, each once
         self.replayed = 0  # chunks that came from a checkpoint
-        self.failed_items: list[Any] = []  # pieces of work, from `settle` on
+        self.work = Work()
         self.identity: RunIdentity | None = None
         self.note = notes.add
         self._line = line
@@ -42,9 +43,6 @@ class Recorder:
         self._lock = threading.RLock()  # two threads may call one Runner
         self._around: set[Recorder] = set()  # those of other collectors that have seen a call of this run
         self._marks: list[_Marked] = []
-        self._items: list[Any] = []  # the pieces of work of all calls, until `settle`
-        self._tasks = Tasks()
-        self._suspects: list[tuple[Any, ...]] = []  # pieces that failed at least once
         self._expected: list[Any] = []  # pieces of processors with our decorator, which leave a record each
         self._expected_chunks = 0
         self._without = 0  # pieces of these that have no record of a try that succeeded
@@ -99,8 +97,7 @@ class Recorder:
     def call_ends(self, call: RunnerCall) -> None:
         with self._lock:
             try:
-                self._items += call.items
-                self._tasks.add(call.tasks)
+                attempt("how a call of the Runner ended", self.note, self.work.add_call, call)
                 self.replayed += call.replayed
                 for chunks in call.chunks:
                     attempt(f"what the output has under {OUTPUT_KEY}", self.note, self.take, chunks)
@@ -110,8 +107,6 @@ class Recorder:
                 self._unmark(call)
         if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
             self._line.come_back()
-        self._suspects += map(_piece_of, call.failed)
-        self._suspects += _pieces_in(call.error)
 
     def _take_report(self, call: RunnerCall, report: dict[str, Any]) -> None:
         sum_reports([report])  # says what is wrong with it
@@ -120,7 +115,9 @@ class Recorder:
             self._expected += call.processed
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
-        self.preprocessing.append(preprocessing)
+        with self._lock:
+            self.preprocessing.append(preprocessing)
+            self.work.add_bad_files(preprocessing.bad_files)
 
     # ---- records ----
 
@@ -175,7 +172,7 @@ class Recorder:
         """In words: how many of the expected records arrived, if some are missing. A record of a failed try, or a
         second one of a piece, does not replace a missing one."""
         if self._expected:
-            pieces = {_piece_of(item) for item in self._expected}
+            pieces = {piece_of(item) for item in self._expected}
             self._expected_chunks = len(self._expected)
             self._without = len(pieces.intersection(Run(chunks=chunks).failed_pieces(list(pieces))))
             self._expected = []  # there may be millions
@@ -186,19 +183,9 @@ class Recorder:
         return f"{known} of {expected} chunks have a record: metrics of chunks cover only these"
 
     def settle(self, run: Run) -> None:
-        """Of millions of pieces of work only those that failed are kept."""
-        items, self._items = self._items, []
-        tasks, self._tasks = self._tasks, Tasks()
-        suspects, self._suspects = self._suspects, []
+        """`run` has all chunks and attempts."""
         self._around.clear()
-        if not items:
-            return
-        suspects += map(_piece_of, tasks.items(run.failed_tasks()))
-        failed = set(run.failed_pieces(suspects))
-        by_piece = {_piece_of(item): item for item in reversed(items)}
-        self.failed_items = [
-            item for item in items if (piece := _piece_of(item)) in failed and by_piece[piece] is item
-        ]
+        self.work.settle(run)
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:
@@ -218,19 +205,6 @@ def describe(call: RunnerCall) -> dict[str, Any]:
     elif isinstance(fileset, list):
         known["work_items"] = len(fileset)
     return {key: value for key, value in known.items() if value is not None}
-
-
-def _piece_of(item: Any) -> tuple[Any, ...]:
-    """A WorkItem in the form of the engine."""
-    return item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
-
-
-def _pieces_in(error: BaseException | None) -> Iterator[tuple[Any, ...]]:
-    """The pieces that an error and its causes name."""
-    while error is not None:
-        if (piece := parse_work_item(str(error))) is not None:
-            yield piece
-        error = error.__cause__ or error.__context__
 
 
 def _files_of(entry: Any) -> Any:

@@ -84,6 +84,12 @@ class Results:
         return [] if attempts is None else attempts.records()
 
     @property
+    def outcome(self) -> str | None:
+        """How the run ended: "done", "failed" or "interrupted"; None if that is not known."""
+        ending = None if self.run is None else self.run.ending
+        return None if ending is None else ending.get("outcome")
+
+    @property
     def lost_workers(self) -> list[dict[str, Any]]:
         """The workers that left, and the likely cause."""
         return self._ready_run().lost_workers()

@@ -14,22 +14,24 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, MutableMapping
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from contextvars import ContextVar, Token
 from importlib import import_module
 from typing import Any, Protocol
 
 from roastcoffea._core import track_metrics
-from roastcoffea.backends._executors import kind_of
+from roastcoffea.backends._executors import kind_of, takes_in_turn
 from roastcoffea.closures import argument, find, replace, with_arguments
-from roastcoffea.guard import attempt, hook
+from roastcoffea.guard import attempt, hook, words
 from roastcoffea.marks import Mark
-from roastcoffea.preprocess_watch import METHODS, Preprocessing, count_reading
+from roastcoffea.preprocess_watch import METHODS, InTurn, Preprocessing, watch_files
+from roastcoffea.skips import noting_skips
 
 __all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks", "is_tracked"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
 REPLAYED_KEY = "__roastcoffea_replayed__"
+SKIPPED_KEY = "__roastcoffea_skipped__"
 FLAG = "_roastcoffea_collect_metrics"
 
 # From the inside out: the first one that this version of Coffea has is wrapped.
@@ -64,6 +66,11 @@ class RunnerCall:
         self.processed: list[Any] = []  # of the pieces, those whose output came back
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
+        self.finished: list[Any] | None = None  # of the pieces, those that a pool of this machine has done
+        self.in_turn: InTurn | None = None  # the pieces, where they are processed one after the other
+        self.returned = False  # whether the executor returned an output
+        self.skipped: dict[Any, str] = {}  # pieces that Coffea left out, and why
+        self.preprocessing: Preprocessing | None = None
         self.executing = False  # whether an executor has the pieces
         self.looked = False  # whether what is ours was taken out of the output
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
@@ -301,21 +308,24 @@ def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
         begun = _begin_execution(self, items, function)
         if begun is None:
             return original(self, items, function, *args, **kwargs)
-        closure, look_at = begun
+        items, closure, look_at = begun
         result = original(self, items, closure, *args, **kwargs)
-        look_at(result)
-        return result
+        return look_at(result) or result
 
     return execute
 
 
 @hook("the arguments of the executor could not be read")
-def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Callable[[Any], None]] | None:
-    """What to execute instead, and who looks at the result; None where nobody watches, and where the method of one
-    executor calls that of another, both of which are wrapped."""
+def _begin_execution(
+    executor: Any, items: Any, function: Any
+) -> tuple[Any, Any, Callable[[Any], Any]] | None:
+    """The items and the function to execute instead, and who looks at the result and may change it; None where nobody
+    watches, and where the method of one executor calls that of another, both of which are wrapped."""
     preprocessing, call = _preprocessing.get(), _call.get()
     if preprocessing is not None:
-        return None if preprocessing.executing else count_reading(executor, function, preprocessing)
+        if preprocessing.executing:
+            return None
+        return watch_files(executor, preprocessing.retries, items, function, preprocessing)
     if call is None or call.executing:
         return None
     work = find(function, getattr(type(call.runner), "_work_function", None))
@@ -323,9 +333,20 @@ def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Cal
         return None
     call.executing = True
     call.items = list(items)
+    if takes_in_turn(executor):
+        call.in_turn = items = InTurn(call.items)
     call.tell("work_is_known")
-    closure = _with_report(call, work) or work
-    return replace(function, work, closure), functools.partial(_look_at_output, call)
+    closure = replace(function, work, _with_report(call, work) or work)
+    if not argument(work, "use_dataframes"):  # their output is no mapping
+        retries = getattr(type(call.runner), "automatic_retries", None)
+        closure = noting_skips(executor, closure, retries, mark_skipped, SKIPPED_KEY)
+    return items, closure, functools.partial(_look_at_output, call)
+
+
+def mark_skipped(key: str, value: Any, reason: str) -> Any:
+    """Runs in the process that could not do a piece of work: an output that says why."""
+    item = value[0] if isinstance(value, tuple) else value
+    return {key: {(item.dataset, item.filename, item.treename, item.entrystart, item.entrystop): reason}}
 
 
 @hook("Coffea's report is not there")
@@ -352,13 +373,16 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
 
 
 @hook("the output of the run could not be read")
-def _look_at_output(call: RunnerCall, result: Any) -> None:
-    """Runs before postprocess() gets the output of the executor."""
+def _look_at_output(call: RunnerCall, result: Any) -> Any:
+    """Runs before postprocess() gets the output of the executor. Returns what Coffea gets instead of it, if it has
+    nothing but our entries."""
     wrapped, error = result
     if isinstance(error, BaseException):
         call.error = error
+    ours_alone = isinstance(wrapped, MutableMapping) and set(wrapped) == {SKIPPED_KEY}
     _take_out(call, wrapped)
     call.looked = True
+    return (None, error) if ours_alone else None
 
 
 @hook("the output of the run could not be read")
@@ -373,6 +397,7 @@ def _take_out(call: RunnerCall, wrapped: Any) -> None:
     if not isinstance(wrapped, MutableMapping):
         return
     try:
+        call.skipped = wrapped.pop(SKIPPED_KEY, {})
         report = wrapped.get("metrics") if call.metrics_wanted else wrapped.pop("metrics", None)
         replayed = wrapped.pop(REPLAYED_KEY, {})
         if report is None and replayed:
@@ -380,7 +405,8 @@ def _take_out(call: RunnerCall, wrapped: Any) -> None:
         if isinstance(report, dict):
             call.report = _work_of(report, len(call.items), replayed)
         call.replayed += replayed.get("chunks", 0)
-        call.processed = list(wrapped.get("processed", call.items))
+        call.processed = list(wrapped.get("processed", [] if call.skipped else call.items))
+        call.returned = True
     finally:
         call.take_chunks(wrapped.get("out"))
 
@@ -400,11 +426,16 @@ def _watched_preprocessing(fetcher: str, original: Callable[..., Any]) -> Callab
     @functools.wraps(original)
     def preprocess_fileset(self: Any, *args: Any, **kwargs: Any) -> Any:
         begun = _begin_preprocessing(self, fetcher)
+        error: BaseException | None = None
         try:
             return original(self, *args, **kwargs)
+        except BaseException as raised:
+            error = raised
+            raise
         finally:
             if begun is not None:
-                _end_preprocessing(*begun)
+                _end_preprocessing(*begun, error)
+            del error  # it knows this frame
 
     return preprocess_fileset
 
@@ -414,15 +445,22 @@ def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, Toke
     if not _watchers():
         return None
     preprocessing = Preprocessing(getattr(type(runner), fetcher, None))
+    preprocessing.retries = getattr(type(runner), "automatic_retries", None)
+    if (call := _call.get()) is not None:
+        call.preprocessing = preprocessing
     _wrap_executor(getattr(runner, "pre_executor", None))
     begun = time.perf_counter()
     return preprocessing, _preprocessing.set(preprocessing), begun
 
 
 @hook("the end of preprocessing")
-def _end_preprocessing(preprocessing: Preprocessing, token: Token[Any], begun: float) -> None:
+def _end_preprocessing(
+    preprocessing: Preprocessing, token: Token[Any], begun: float, error: BaseException | None
+) -> None:
     _leave(_preprocessing, token)
     preprocessing.seconds += time.perf_counter() - begun
+    if error is not None:
+        preprocessing.find_bad_files(error)
     for watcher in _watchers():
         attempt("preprocessing", watcher.note, watcher.preprocessed, preprocessing)
 
@@ -455,15 +493,25 @@ def _note_tasks(futures: Any, function: Any = None, values: Any = (), *more: Any
 @hook("the pieces that a pool could not do are not known")
 def _note_future(future: Any, function: Any = None, value: Any = None, *more: Any) -> None:
     """Of the pieces that a pool could not do, Coffea names the first one only."""
-    call, item = _call.get(), _item_in(value)
-    if call is not None and item is not None:
-        future.add_done_callback(functools.partial(_note_failure, call.failed, item))
+    call, item, preprocessing = _call.get(), _item_in(value), _preprocessing.get()
+    if preprocessing is not None:
+        future.add_done_callback(functools.partial(_note_bad_file, preprocessing, value))
+    elif call is not None and item is not None:
+        call.finished = [] if call.finished is None else call.finished
+        future.add_done_callback(functools.partial(_note_end, call.finished, call.failed, item))
 
 
 @hook("whether a piece of work failed is not known")
-def _note_failure(failed: list[Any], item: Any, future: Future[Any]) -> None:
-    if not future.cancelled() and future.exception() is not None:
-        failed.append(item)
+def _note_end(finished: list[Any], failed: list[Any], item: Any, future: Future[Any]) -> None:
+    if not future.cancelled():
+        (finished if future.exception() is None else failed).append(item)
+
+
+@hook("whether a file failed in preprocessing is not known")
+def _note_bad_file(preprocessing: Preprocessing, file: Any, future: Future[Any]) -> None:
+    error = None if future.cancelled() else future.exception()
+    if error is not None and not isinstance(error, BrokenExecutor):  # which ends all that the pool had
+        preprocessing.add_bad_file(file, words(error))
 
 
 def _item_in(value: Any) -> Any:

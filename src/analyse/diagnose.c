@@ -117,6 +117,7 @@ static roast_status ask_rules(roast_diagnosis *d) {
     ROAST_TRY(roast_rules_memory(d));
     ROAST_TRY(roast_rules_losses(d));
     ROAST_TRY(roast_rules_parts(d));
+    ROAST_TRY(roast_rules_skipped(d));
     return roast_rules_measurement(d);
 }
 

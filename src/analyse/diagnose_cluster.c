@@ -1,4 +1,4 @@
-/* The cluster: memory, what was lost, and what was not measured. */
+/* The cluster: memory, and what was not measured. */
 #include <math.h>
 
 #include "analyse/diagnose_internal.h"
@@ -149,108 +149,6 @@ static roast_status spilling(roast_diagnosis *d) {
 roast_status roast_rules_memory(roast_diagnosis *d) {
     ROAST_TRY(pressure(d));
     return spilling(d);
-}
-
-/* ---- losses ---- */
-
-typedef struct loss {
-    uint64_t raised, lost, recomputed;
-    uint32_t workers; /* that left without being told to */
-    uint32_t pieces;  /* of the input that were never processed */
-    double seconds;
-    roast_str error; /* type of the last one */
-} loss;
-
-static void count_tries(const roast_diagnosis *d, const roast_attempts *attempts, loss *sum) {
-    sum->raised = d->tries.raised;
-    sum->lost = d->tries.lost;
-    sum->recomputed = d->tries.recomputed;
-    sum->error = d->tries.error;
-    for (uint32_t i = 0; i < roast_attempts_departure_count(attempts); i++)
-        sum->workers += !roast_attempts_departure(attempts, i).expected;
-}
-
-/* A watched task is a piece, and all of them are known: also one that died with its worker. */
-static roast_status count_pieces(const roast_diagnosis *d, uint32_t *count) {
-    roast_failed_pieces *pieces;
-    roast_failed_tasks *tasks;
-    if (roast_run_attempts_view(d->run) != NULL) {
-        ROAST_TRY(roast_failed_tasks_find(d->run, &tasks, NULL));
-        *count = roast_failed_tasks_count(tasks);
-        roast_failed_tasks_free(tasks);
-        return ROAST_OK;
-    }
-    ROAST_TRY(roast_failed_pieces_find(d->run, NULL, 0, &pieces, NULL));
-    *count = roast_failed_pieces_count(pieces);
-    roast_failed_pieces_free(pieces);
-    return ROAST_OK;
-}
-
-static roast_status find_losses(const roast_diagnosis *d, loss *sum) {
-    const roast_attempts *attempts = roast_run_attempts_view(d->run);
-    if (attempts != NULL)
-        count_tries(d, attempts, sum);
-    else
-        sum->raised = d->facts.failed;
-    sum->seconds =
-        d->budget != NULL ? roast_diagnosis_part(d, ROAST_PART_lost) : d->facts.failed_duration;
-    return sum->raised + sum->lost > 0 ? count_pieces(d, &sum->pieces) : ROAST_OK;
-}
-
-static void say_losses(roast_words *words, const loss *sum) {
-    if (sum->raised > 0)
-        roast_say_next(words, "%s raised", roast_say_many((double)sum->raised, "attempt"));
-    if (sum->error.data != NULL)
-        roast_say(words, " (%s)", roast_say_name(sum->error));
-    if (sum->lost > 0)
-        roast_say_next(words, "%s were lost with a worker or cancelled",
-                       roast_say_many((double)sum->lost, "task"));
-    if (sum->recomputed > 0)
-        roast_say_next(words, "%s had to be made again",
-                       roast_say_many((double)sum->recomputed, "result"));
-    if (sum->workers > 0)
-        roast_say_next(words, "%s left unexpectedly", roast_say_many(sum->workers, "worker"));
-    if (sum->pieces > 0)
-        roast_say_next(words, "%s of the input was never processed",
-                       roast_say_many(sum->pieces, "piece"));
-    roast_say(words, ".");
-}
-
-roast_status roast_rules_losses(roast_diagnosis *d) {
-    loss sum = {0};
-    double by_memory;
-    uint32_t full;
-    ROAST_TRY(find_losses(d, &sum));
-    ROAST_TRY(roast_lost_to_memory(d, &by_memory, &full));
-    /* Losses due to memory are part of memory_pressure. */
-    double seconds = fmax(0, sum.seconds - by_memory);
-    uint32_t workers = sum.workers - full;
-    if (workers == 0 && sum.pieces == 0 &&
-        (seconds < roast_limit.lost_share * d->available || !(seconds > 0)))
-        return ROAST_OK;
-    roast_verdict v;
-    roast_verdict_init(&v, ROAST_FINDING_lost_work, seconds, 0.9);
-    v.least = sum.pieces > 0 ? ROAST_SEVERITY_critical
-              : workers > 0  ? ROAST_SEVERITY_warning
-                             : ROAST_SEVERITY_note;
-    if (sum.pieces > 0)
-        roast_say(&v.title, "%s of the input failed: %s missing in the result",
-                  roast_say_many(sum.pieces, "piece"), sum.pieces == 1 ? "it is" : "they are");
-    else if (workers > 0)
-        roast_say(&v.title, "%s left unexpectedly; %s of work was lost",
-                  roast_say_many(workers, "worker"), roast_say_time(seconds));
-    else
-        roast_say(&v.title, "%s of work was lost", roast_say_time(seconds));
-    say_losses(&v.evidence, &sum);
-    if (sum.pieces > 0)
-        roast_say(&v.advice, "mc.failed_fileset() gives exactly these pieces; run them again. ");
-    if (workers > 0)
-        roast_say(&v.advice,
-                  "mc.lost_workers says when each left and the likely cause; see also its log.");
-    else
-        roast_say(&v.advice, "mc.attempts lists the exceptions; fix the cause, or skip bad files "
-                             "(Runner(skipbadfiles=...)).");
-    return roast_diagnosis_add(d, &v);
 }
 
 /* ---- measuring ---- */

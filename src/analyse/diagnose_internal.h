@@ -199,6 +199,7 @@ roast_status roast_rules_parts(roast_diagnosis *d);   /* large parts of the budg
 roast_status roast_rules_results(roast_diagnosis *d); /* reduction, serialization */
 roast_status roast_rules_memory(roast_diagnosis *d);  /* pressure, spilling */
 roast_status roast_rules_losses(roast_diagnosis *d);
+roast_status roast_rules_skipped(roast_diagnosis *d);
 roast_status roast_rules_measurement(roast_diagnosis *d);
 
 /* Core-seconds that were lost with workers whose memory was full. */

@@ -2,6 +2,8 @@
 #ifndef ROAST_BASE_UTF8_H
 #define ROAST_BASE_UTF8_H
 
+#include <string.h>
+
 #include "roast/base.h"
 
 /* U+FFFD, in place of invalid bytes. */
@@ -36,6 +38,12 @@ static inline roast_str roast_utf8_cut(roast_str text, size_t most) {
     while (len > 0 && most - len < 3 && ((uint8_t)text.data[len] & 0xc0) == 0x80)
         len--;
     return (roast_str){text.data, len};
+}
+
+/* The text up to the first line feed. */
+static inline roast_str roast_first_line(roast_str text) {
+    const char *end = text.len > 0 ? memchr(text.data, '\n', text.len) : NULL;
+    return (roast_str){text.data, end != NULL ? (size_t)(end - text.data) : text.len};
 }
 
 #endif

@@ -19,6 +19,7 @@ typedef struct meta_entry {
     X(series, roast_series, true)                                                                  \
     X(counts, roast_series, false)                                                                 \
     X(attempts, roast_attempts, false)                                                             \
+    X(ending, roast_ending, false)                                                                 \
     X(sections, roast_chunklog, false)
 
 struct roast_run {

@@ -154,7 +154,36 @@ void roast_json_put_meta(roast_json *json, const char *name, const roast_run *ru
     roast_json_end_object(json);
 }
 
+static void put_error(roast_json *json, const roast_run_error *error) {
+    roast_json_put_object(json, "error");
+#define X(name) roast_json_put_str(json, #name, error->name);
+    ROAST_RUN_ERROR_TEXTS(X)
+#undef X
+    roast_json_put_count(json, "entry_start", error->entry_start);
+    roast_json_put_count(json, "entry_stop", error->entry_stop);
+    roast_json_end_object(json);
+}
+
+static void put_ending(roast_json *json, const roast_ending *ending) {
+    if (ending == NULL)
+        return;
+    roast_json_put_text(json, "outcome", roast_end_name(roast_ending_outcome(ending)));
+    if (roast_ending_error(ending) != NULL)
+        put_error(json, roast_ending_error(ending));
+    roast_json_put_array(json, "skipped_files");
+    for (uint32_t i = 0; i < roast_ending_skipped_count(ending); i++) {
+        roast_skipped_file skipped = roast_ending_skipped(ending, i);
+        roast_json_begin_object(json);
+        roast_json_put_str(json, "dataset", skipped.dataset);
+        roast_json_put_str(json, "file", skipped.file);
+        roast_json_put_str(json, "reason", skipped.reason);
+        roast_json_end_object(json);
+    }
+    roast_json_end_array(json);
+}
+
 void roast_json_put_head(roast_json *json, const roast_run *run) {
+    put_ending(json, roast_run_ending_view(run));
     roast_json_put_meta(json, "meta", run);
     roast_json_put_array(json, "notes");
     for (uint32_t i = 0; i < roast_run_note_count(run); i++)

@@ -8,8 +8,8 @@
 #include "roast/export.h"
 
 /* The metrics of a run in one small object: every number under all its names, the tables of the metrics as objects
- * by name, the lists `compression_ratios` and `bytes_read_percent_per_file`, and `meta` and `notes` of the run. A
- * value that was not measured is absent. ROAST_ENOMEM. */
+ * by name, the lists `compression_ratios` and `bytes_read_percent_per_file`, and of the run how it ended, `meta` and
+ * `notes`. A value that was not measured is absent. ROAST_ENOMEM. */
 roast_status roast_json_metrics(const roast_metrics *metrics, const roast_run *run,
                                 roast_sink *sink, roast_error *err);
 

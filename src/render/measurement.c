@@ -71,6 +71,8 @@ static void write_metadata(roast_sink *sink, const roast_run *run, const roast_m
     if (clock.have)
         roast_json_put_real(&json, "elapsed_time_seconds", clock.end - clock.start);
     roast_json_put_text(&json, "format", ROAST_MEASUREMENT_FORMAT);
+    roast_json_put_text(&json, "outcome",
+                        roast_end_name(roast_ending_outcome(roast_run_ending_view(run))));
     put_agc_fields(&json, run, metrics);
     roast_json_put_meta(&json, "provenance", run);
     roast_json_end_object(&json);

@@ -22,6 +22,7 @@ typedef struct scalar {
 } scalar;
 
 struct roast_summary {
+    roast_headline headline;
     roast_grid *tables[TABLES];
     scalar *scalars;
     uint32_t n_scalars;
@@ -73,6 +74,7 @@ roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *ab
     roast_summary *summary = roast_alloc_zero(sizeof *summary);
     if (summary == NULL)
         return no_memory(err);
+    roast_headline_init(&summary->headline, about);
     roast_status status = make_tables(summary, &source, err);
     if (status == ROAST_OK)
         status = keep_scalars(summary, metrics, err);
@@ -112,6 +114,10 @@ roast_status roast_summary_add_note(roast_summary *summary, roast_str note, roas
 }
 
 /* ---- parts ---- */
+
+const roast_headline *roast_summary_headline(const roast_summary *summary) {
+    return &summary->headline;
+}
 
 uint32_t roast_summary_count(const roast_summary *summary) {
     (void)summary;
@@ -160,6 +166,7 @@ void roast_summary_draw(const roast_summary *summary, unsigned width, bool color
                         roast_sink *sink) {
     roast_grid_frame frame = frame_of(summary, width);
     bool first = true;
+    roast_headline_draw(&summary->headline, frame.width, sink);
     for (int i = 0; i < TABLES; i++) {
         if (!roast_grid_has_content(summary->tables[i]))
             continue;
@@ -238,6 +245,10 @@ void roast_summary_json(const roast_summary *summary, roast_sink *sink) {
     roast_json json;
     roast_json_init(&json, sink, 5);
     roast_json_begin_object(&json);
+    if (summary->headline.outcome[0] != '\0')
+        roast_json_put_text(&json, "headline", summary->headline.outcome);
+    if (summary->headline.warning[0] != '\0')
+        roast_json_put_text(&json, "warning", summary->headline.warning);
     roast_json_put_array(&json, "tables");
     for (int i = 0; i < TABLES; i++)
         if (roast_grid_has_content(summary->tables[i]))

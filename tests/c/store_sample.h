@@ -204,6 +204,18 @@ static inline void add_rich_head(roast_run *run) {
     assert_ok(roast_run_add_note(run, str("two\nlines"), &err), err);
     assert_ok(roast_run_set_processor(run, str("Proc"), &err), err);
     roast_run_set_replayed(run, UINT64_MAX);
+    roast_ending *ending = NULL;
+    const roast_run_error error = {.type = str("OSError"),
+                                   .message = str("größer\nthan"),
+                                   .file = str("/data/a b.root"),
+                                   .entry_start = 0,
+                                   .entry_stop = INT64_MAX};
+    const roast_skipped_file skipped = {str("ttbar"), str("bad.root"), {NULL, 0}};
+    assert_ok(roast_ending_new(ROAST_END_failed, &ending, &err), err);
+    assert_ok(roast_ending_set_error(ending, &error, &err), err);
+    assert_ok(roast_ending_add_skipped(ending, &skipped, &err), err);
+    roast_ending_set_pieces(ending, (roast_ending_pieces){40, 19, -1});
+    roast_run_take_ending(run, ending);
     for (size_t i = 0; i < COUNT_OF(spans); i++)
         assert_ok(roast_run_add_span(run, &spans[i], &err), err);
 }
@@ -415,6 +427,29 @@ static inline void assert_same_spans(const roast_run *want, const roast_run *got
     }
 }
 
+static inline void assert_same_ending(const roast_ending *want, const roast_ending *got) {
+    const roast_run_error *error = roast_ending_error(want), *same = roast_ending_error(got);
+    roast_ending_pieces pieces = roast_ending_get_pieces(want), kept = roast_ending_get_pieces(got);
+    assert_int_equal(want == NULL, got == NULL);
+    assert_int_equal(roast_ending_outcome(want), roast_ending_outcome(got));
+    assert_memory_equal(&pieces, &kept, sizeof pieces);
+    assert_int_equal(error == NULL, same == NULL);
+    if (error != NULL) {
+#define X(name) assert_same_str(error->name, same->name);
+        ROAST_RUN_ERROR_TEXTS(X)
+#undef X
+        assert_int_equal(error->entry_start, same->entry_start);
+        assert_int_equal(error->entry_stop, same->entry_stop);
+    }
+    assert_int_equal(roast_ending_skipped_count(want), roast_ending_skipped_count(got));
+    for (uint32_t i = 0; i < roast_ending_skipped_count(want); i++) {
+        roast_skipped_file one = roast_ending_skipped(want, i), other = roast_ending_skipped(got, i);
+        assert_same_str(one.dataset, other.dataset);
+        assert_same_str(one.file, other.file);
+        assert_same_str(one.reason, other.reason);
+    }
+}
+
 static inline void assert_same_head(const roast_run *want, const roast_run *got) {
     roast_run_clock c = roast_run_get_clock(want), d = roast_run_get_clock(got);
     roast_report r = roast_run_get_report(want), s = roast_run_get_report(got);
@@ -434,6 +469,7 @@ static inline void assert_same_head(const roast_run *want, const roast_run *got)
         assert_same_str(key[0], key[1]);
         assert_same_str(value[0], value[1]);
     }
+    assert_same_ending(roast_run_ending_view(want), roast_run_ending_view(got));
     assert_int_equal(roast_run_note_count(want), roast_run_note_count(got));
     for (uint32_t i = 0; i < roast_run_note_count(want); i++)
         assert_same_str(roast_run_note(want, i), roast_run_note(got, i));

@@ -125,9 +125,9 @@ def test_pieces_that_failed():
     records = ChunkLog([record(0), record(10, error="bad luck"), record(20, error="bad luck"), record(20)])
     call_of(recorder, Analysis(), items=items, failed=[items[1], items[2]], chunks=[records])
     recorder.settle(Run(chunks=records))
-    assert recorder.failed_items == [items[1]]
+    assert recorder.work.failed_items == [items[1]]
     recorder.settle(Run(chunks=records))
-    assert recorder.failed_items == [items[1]]
+    assert recorder.work.failed_items == [items[1]]
 
 
 def test_records_that_are_missing():

@@ -14,6 +14,8 @@ from roastcoffea.aggregation.tracking import TrackingData
 
 __all__ = ["Metrics", "MetricsAggregator"]
 
+_ENDING = ("outcome", "error", "skipped_files")  # how the run ended
+
 
 class Metrics(dict[str, Any]):
     """Metrics by name. A metric that was not measured is not in it: ``get(name, 0)`` gives the 0, and ``metrics[name]``
@@ -22,7 +24,7 @@ class Metrics(dict[str, Any]):
     run: _core.Run | None = None
 
     def __missing__(self, name: str) -> None:
-        if name not in _names():
+        if name not in _names() and name not in _ENDING:
             raise KeyError(name)
 
 
@@ -107,6 +109,8 @@ class MetricsAggregator:
         measured.run = run
         measured["notes"] = run.notes
         measured["replayed_chunks"] = run.replayed
+        if (ending := run.ending) is not None:
+            measured.update((name, ending[name]) for name in _ENDING if name in ending)
         return measured
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Literal
 
-__all__ = ["Kind", "class_names", "kind_of", "sends_by_value", "threads_of"]
+__all__ = ["Kind", "class_names", "kind_of", "sends_by_value", "takes_in_turn", "threads_of"]
 
 Kind = Literal["serial", "threads", "processes", "unknown", "elsewhere"]
 
@@ -25,6 +25,11 @@ def kind_of(executor: Any) -> Kind:
     if "FuturesExecutor" in names:
         return _kind_of_pool(getattr(executor, "pool", None))
     return "elsewhere"
+
+
+def takes_in_turn(executor: Any) -> bool:
+    """Whether it takes its items one after the other; a class of the user's own may do otherwise."""
+    return class_names(executor)[0] == "IterativeExecutor"
 
 
 def sends_by_value(executor: Any) -> bool:

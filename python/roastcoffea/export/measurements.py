@@ -267,4 +267,15 @@ def _run_of(metrics: Mapping[str, Any], t0: float, t1: float) -> _core.Run:
         section_metrics=metrics.get("raw_section_metrics"),
         notes=metrics.get("notes"),
         replayed=metrics.get("replayed_chunks") or 0,
+        ending=_ending_of(metrics),
     )
+
+
+def _ending_of(metrics: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How the run of metrics ended, if they say so."""
+    known = {name: metrics.get(name) for name in ("outcome", "error", "skipped_files")}
+    try:
+        _core.Run(ending=known)
+    except (TypeError, ValueError):  # metrics of the user's own, which have these names
+        return None
+    return known if known["outcome"] is not None else None

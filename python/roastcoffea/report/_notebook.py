@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roastcoffea.report._data import Results, Source
 from roastcoffea.report._markup import name, text
-from roastcoffea.report._overview import tiles
+from roastcoffea.report._overview import headline, tiles
 
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable
@@ -23,7 +23,7 @@ def summary_html(results: Results) -> str:
     style = (Path(__file__).parent / "notebook.css").read_text(encoding="utf-8")
     tables = "".join(_table(table) for key, table in source.tables.items() if key != "challenge")
     notes = "".join(f"<p>note: {name(note)}</p>" for note in source.notes)
-    return f'<style>{style}</style><div class="roastcoffea">{tiles(source)}{tables}{notes}</div>'
+    return f'<style>{style}</style><div class="roastcoffea">{headline(source)}{tiles(source)}{tables}{notes}</div>'
 
 
 def _table(table: _SummaryTable) -> str:

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 _FACTS = ["Metric", "Value"]
 
 
+def headline(source: Source) -> str:
+    """How the run ended, and the files that are missing."""
+    outcome, warning = source.summary.headline
+    ended = (source.run.ending or {}).get("outcome", "")
+    lines = (f"outcome {ended}", outcome), ("outcome warning", warning)
+    return "".join(f'<p class="{kind}">{name(line)}</p>' for kind, line in lines if line)
+
+
 def tiles(source: Source) -> str:
     """The challenge card: one tile per figure."""
     table = source.tables.get("challenge")

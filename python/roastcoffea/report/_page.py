@@ -11,7 +11,7 @@ from roastcoffea.report._budget import budget
 from roastcoffea.report._data import Results, Source
 from roastcoffea.report._findings import findings
 from roastcoffea.report._markup import json_script, name, text
-from roastcoffea.report._overview import cards, provenance, quality, tiles
+from roastcoffea.report._overview import cards, headline, provenance, quality, tiles
 from roastcoffea.report._scatter import scatter
 from roastcoffea.report._tables import TABLES
 from roastcoffea.report._look import Chart, Key
@@ -91,7 +91,9 @@ def _top(source: Source) -> str:
     about = [source.when, source.run.meta.get("executor", ""), source.run.meta.get("host", "")]
     line = " · ".join(name(part) for part in about if part)
     title = name(run.processor_name) if run.processor_name else "Run"
-    return f'<section id="top"><h1>{title}</h1><p class="about">{line}</p>{tiles(source)}</section>'
+    return (
+        f'<section id="top"><h1>{title}</h1>{headline(source)}<p class="about">{line}</p>{tiles(source)}</section>'
+    )
 
 
 def _place(chart: Chart) -> str:

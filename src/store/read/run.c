@@ -93,6 +93,52 @@ static roast_status take_spans(roast_store *store, roast_frame_reader *in) {
     return ROAST_OK;
 }
 
+static roast_status get_error(roast_frame_reader *in, roast_ending *ending) {
+    roast_run_error error;
+#define X(name) ROAST_TRY(get_text(in, &error.name));
+    ROAST_RUN_ERROR_TEXTS(X)
+#undef X
+    ROAST_TRY(roast_frame_get_signed(in, &error.entry_start));
+    ROAST_TRY(roast_frame_get_signed(in, &error.entry_stop));
+    return roast_ending_set_error(ending, &error, in->err);
+}
+
+static roast_status fill_ending(roast_frame_reader *in, roast_ending *ending) {
+    roast_ending_pieces pieces;
+    uint64_t raised;
+    ROAST_TRY(roast_frame_get_signed(in, &pieces.all));
+    ROAST_TRY(roast_frame_get_signed(in, &pieces.done));
+    ROAST_TRY(roast_frame_get_signed(in, &pieces.failed));
+    roast_ending_set_pieces(ending, pieces);
+    ROAST_TRY(roast_frame_get_number(in, &raised));
+    if (raised != 0)
+        ROAST_TRY(get_error(in, ending));
+    while (is_more(in)) {
+        roast_skipped_file skipped;
+        ROAST_TRY(get_text(in, &skipped.dataset));
+        ROAST_TRY(get_text(in, &skipped.file));
+        ROAST_TRY(get_text(in, &skipped.reason));
+        ROAST_TRY(roast_ending_add_skipped(ending, &skipped, in->err));
+    }
+    return ROAST_OK;
+}
+
+static roast_status take_ending(roast_store *store, roast_frame_reader *in) {
+    uint64_t outcome;
+    roast_ending *ending;
+    ROAST_TRY(roast_frame_get_number(in, &outcome));
+    if (outcome >= ROAST_END_COUNT)
+        return ROAST_ECORRUPT;
+    ROAST_TRY(roast_ending_new((roast_end)outcome, &ending, in->err));
+    roast_status status = fill_ending(in, ending);
+    if (status != ROAST_OK) {
+        roast_ending_free(ending);
+        return status;
+    }
+    roast_run_take_ending(store->head, ending);
+    return ROAST_OK;
+}
+
 static roast_status no_memory(roast_error *err) {
     return roast_error_set(err, ROAST_ENOMEM, "run.sqlite", -1, "no memory for the measurement");
 }
@@ -154,6 +200,7 @@ static take_part taker_of(roast_str name) {
         {"clock", take_clock},       {"report", take_report},   {"processor", take_processor},
         {"replayed", take_replayed}, {"columns", take_columns}, {"meta", take_meta},
         {"notes", take_notes},       {"spans", take_spans},     {"files", take_files},
+        {"ending", take_ending},
     };
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         if (roast_str_equal(name, roast_str_of(takers[i].name)))

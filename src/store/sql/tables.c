@@ -370,6 +370,17 @@ static void notes_cell(const walk *w, int column, sqlite3_context *out) {
     put_text(out, roast_run_note(w->run, (uint32_t)w->at));
 }
 
+static uint64_t count_skipped(const roast_run *run) {
+    return roast_ending_skipped_count(roast_run_ending_view(run));
+}
+
+static void skipped_cell(const walk *w, int column, sqlite3_context *out) {
+    roast_skipped_file skipped =
+        roast_ending_skipped(roast_run_ending_view(w->run), (uint32_t)w->at);
+    const roast_str texts[] = {skipped.dataset, skipped.file, skipped.reason};
+    put_text(out, texts[column]);
+}
+
 static uint64_t count_spans(const roast_run *run) {
     return roast_run_span_count(run);
 }
@@ -412,6 +423,7 @@ static const table_source sources[] = {
     {"spans", "context, prefix, activity, unit, value", false, count_spans, NULL, spans_cell},
     {"meta", "key, value", false, count_meta, NULL, meta_cell},
     {"notes", "note", false, count_notes, NULL, notes_cell},
+    {"skipped_files", "dataset, file, reason", false, count_skipped, NULL, skipped_cell},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 

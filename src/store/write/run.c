@@ -111,6 +111,35 @@ static roast_status write_spans(writer *w, const roast_run *run, roast_error *er
     return end_part(w, "spans", w->live, err);
 }
 
+/* The texts of the error are there if the number before them is 1; the rest is skipped files. */
+static roast_status write_ending(writer *w, const roast_run *run, roast_error *err) {
+    const roast_ending *ending = roast_run_ending_view(run);
+    const roast_run_error *error = roast_ending_error(ending);
+    roast_ending_pieces pieces = roast_ending_get_pieces(ending);
+    if (ending == NULL)
+        return ROAST_OK;
+    ROAST_TRY(begin_part(w, err));
+    roast_frame_put_number(&w->part, (uint64_t)roast_ending_outcome(ending));
+    roast_frame_put_signed(&w->part, pieces.all);
+    roast_frame_put_signed(&w->part, pieces.done);
+    roast_frame_put_signed(&w->part, pieces.failed);
+    roast_frame_put_number(&w->part, error != NULL);
+    if (error != NULL) {
+#define X(name) roast_frame_put_label(&w->part, error->name);
+        ROAST_RUN_ERROR_TEXTS(X)
+#undef X
+        roast_frame_put_signed(&w->part, error->entry_start);
+        roast_frame_put_signed(&w->part, error->entry_stop);
+    }
+    for (uint32_t i = 0; i < roast_ending_skipped_count(ending); i++) {
+        roast_skipped_file skipped = roast_ending_skipped(ending, i);
+        roast_frame_put_label(&w->part, skipped.dataset);
+        roast_frame_put_label(&w->part, skipped.file);
+        roast_frame_put_label(&w->part, skipped.reason);
+    }
+    return end_part(w, "ending", w->live, err);
+}
+
 /* ---- parts that have a packed form of their own ---- */
 
 /* `status` says whether the packed form was written to the sink, which is freed. */
@@ -224,6 +253,7 @@ static roast_status write_small(writer *w, const roast_run *run, roast_error *er
     ROAST_TRY(write_meta(w, run, err));
     ROAST_TRY(write_texts(w, "notes", run, roast_run_note_count(run), roast_run_note, err));
     ROAST_TRY(write_spans(w, run, err));
+    ROAST_TRY(write_ending(w, run, err));
     if (sections != NULL)
         ROAST_TRY(put_log(w, "sections", sections, w->live, err));
     return counts == NULL ? ROAST_OK : put_series(w, "counts", counts, w->live, err);
