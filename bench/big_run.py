@@ -35,7 +35,7 @@ def _each(harness: Harness, sides: dict[str, Side], places: Places, rounds: dict
     answers: dict[str, list[dict[str, float]]] = {OURS: [], THEIRS: []}
     for _ in range(rounds[THEIRS] if THEIRS in sides else 1):
         for name, side in sides.items():
-            arguments = {} if function == "aggregate" else {"folder": str(places.of[name])}
+            arguments = {} if function.startswith("aggregate") else {"folder": str(places.of[name])}
             for _ in range(max(1, rounds[name] // rounds[THEIRS])):
                 answers[name].append(side.call("big_run", function, **arguments))
     return Answers(answers[OURS], answers[THEIRS])
@@ -88,6 +88,8 @@ def _rows_of(harness: Harness, sides: dict[str, Side], places: Places) -> Iterat
     few = {OURS: harness.rounds // 2, THEIRS: 1 if harness.quick else 2}
     found = _each(harness, sides, places, many, "aggregate")
     yield Row("run/aggregate", "s", found.our("seconds"), theirs=found.their("seconds"))
+    found = _each(harness, sides, places, few, "aggregate_dict")
+    yield Row("run/aggregate, samples as a dict", "s", found.our("seconds"), theirs=found.their("seconds"))
     harness.progress("run: saving ...")
     found = _each(harness, sides, places, few, "save")
     yield Row("run/save", "s", found.our("seconds"), _copied(places.of[OURS] / "run"),

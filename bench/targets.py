@@ -90,6 +90,8 @@ BETTER: dict[str, float] = {
     "tick/10,000 workers, on the scheduler": 1,
     "tick/memory a sample, on the scheduler": 20,
     "run/aggregate": 20,
+    # A dict that a user's program made: every value is a Python object on both sides.
+    "run/aggregate, samples as a dict": 1,
     "run/save": 60,
     "run/load": 40,
     "run/size": 15,

@@ -47,7 +47,8 @@ static PyMethodDef module_methods[] = {
      "(Run, metrics, config, (t0, t1)) of a measurement of roastcoffea 0.1.x; metrics and config "
      "are JSON."},
     {"save_measurement", WITH_KEYWORDS(ext_save_measurement),
-     "save_measurement(run, path, *, overwrite=True, config=None, extras=None, notes=None)\n--\n\n"
+     "save_measurement(run, path, *, overwrite=True, config=None, extras=None, notes=None, "
+     "own=None)\n--\n\n"
      "Writes a run to a directory, all of it or nothing."},
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"

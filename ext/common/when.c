@@ -47,17 +47,23 @@ static int offset_of(PyObject *value, int64_t *seconds, int64_t *us) {
     return 0;
 }
 
+/* Days from 1970 to a date of years 1 to 9999. timegm takes 20 times as long, and tracking data of a large cluster has
+ * millions of times. */
+static int64_t days_since_1970(int year, int month, int day) {
+    year -= month <= 2; /* years begin in March: the leap day is their last */
+    int era = year / 400, of_era = year % 400;
+    int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return (int64_t)era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719468;
+}
+
 static int parse_datetime(PyObject *value, const char *what, roast_utc *out) {
     int64_t ahead, ahead_us;
     if (offset_of(value, &ahead, &ahead_us) != 0)
         return -1;
-    struct tm parts = {.tm_year = PyDateTime_GET_YEAR(value) - 1900,
-                       .tm_mon = PyDateTime_GET_MONTH(value) - 1,
-                       .tm_mday = PyDateTime_GET_DAY(value),
-                       .tm_hour = PyDateTime_DATE_GET_HOUR(value),
-                       .tm_min = PyDateTime_DATE_GET_MINUTE(value),
-                       .tm_sec = PyDateTime_DATE_GET_SECOND(value)};
-    int64_t seconds = timegm(&parts);
+    int64_t days = days_since_1970(PyDateTime_GET_YEAR(value), PyDateTime_GET_MONTH(value),
+                                   PyDateTime_GET_DAY(value));
+    int64_t seconds = days * DAY + PyDateTime_DATE_GET_HOUR(value) * 3600 +
+                      PyDateTime_DATE_GET_MINUTE(value) * 60 + PyDateTime_DATE_GET_SECOND(value);
     return join_parts(seconds - ahead, (PyDateTime_DATE_GET_MICROSECOND(value) - ahead_us) * 1000,
                       what, out);
 }

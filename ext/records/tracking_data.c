@@ -142,7 +142,10 @@ static int keep_count(roast_points *into, PyObject *when, PyObject *number) {
 /* ---- in: one point ---- */
 
 int ext_sample_number(PyObject *value, const char *what, PyObject *of, double *out) {
-    *out = value == Py_None ? NAN : PyFloat_AsDouble(value);
+    if (value == Py_None)
+        *out = NAN;
+    else /* of an int, PyFloat_AsDouble makes a float object first */
+        *out = PyLong_CheckExact(value) ? PyLong_AsDouble(value) : PyFloat_AsDouble(value);
     if (*out != -1.0 || !PyErr_Occurred())
         return 0;
     if (PyErr_ExceptionMatches(PyExc_TypeError))

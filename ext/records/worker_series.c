@@ -404,6 +404,14 @@ static PyObject *series_from_tracking_data(PyObject *type, PyObject *tracking) {
     return ext_part_owning((PyTypeObject *)type, series, &kind_of_series);
 }
 
+static PyObject *series_samples_equal(PyObject *op, PyObject *object) {
+    const roast_series *other = ext_series_view(state_of(op), object);
+    if (other == NULL)
+        return PyErr_Format(PyExc_TypeError, "samples_equal: a WorkerSeries is expected, not %s",
+                            Py_TYPE(object)->tp_name);
+    return PyBool_FromLong(roast_series_same_samples(ext_part_get(op), other));
+}
+
 /* ---- the type ---- */
 
 #define WITH_KEYWORDS(function)                                                                    \
@@ -443,6 +451,9 @@ static PyMethodDef series_methods[] = {
      "{'worker_counts': {datetime: n}, 'worker_memory': {worker: [(datetime, value), ...]}, ...}"},
     {"from_tracking_data", series_from_tracking_data, METH_O | METH_CLASS,
      "from_tracking_data($type, data, /)\n--\n\nA series from such a dict, or from its JSON form."},
+    {"samples_equal", series_samples_equal, METH_O,
+     "samples_equal($self, other, /)\n--\n\n"
+     "Whether as_tracking_data() of both is the same; joins and leaves are not compared."},
     {"to_bytes", ext_part_to_bytes, METH_NOARGS,
      "to_bytes($self)\n--\n\nThe packed form: versioned and checksummed, see "
      "docs/format/worker-series.md."},

@@ -35,6 +35,8 @@ typedef struct save_input {
     roast_run *noted;    /* a view of the run with more notes, or NULL */
     PyObject *path;      /* bytes */
     Py_buffer config, extras;
+    PyObject *own_list;    /* the tuples that `own` points into */
+    roast_own_metric *own; /* of the user */
     roast_measurement *measurement;
     roast_store_blob_in blobs[8]; /* those of the measurement, and ours */
     roast_store_options options;
@@ -47,6 +49,8 @@ static void reset_save(save_input *save) {
         PyBuffer_Release(&save->config);
     if (save->extras.obj != NULL)
         PyBuffer_Release(&save->extras);
+    roast_free(save->own);
+    Py_XDECREF(save->own_list);
     Py_XDECREF(save->path);
 }
 
@@ -89,10 +93,44 @@ static int take_computed(save_input *save) {
                                                                                               : 0;
 }
 
-/* All that is saved in addition to the run. */
-static int take_additions(PyObject *config, PyObject *extras, PyObject *notes, save_input *save) {
-    return take_buffer(config, &save->config) != 0 || take_buffer(extras, &save->extras) != 0 ||
-                   take_notes(notes, save) != 0
+/* [(name, value as JSON), ...], all of them bytes. */
+static int take_own(PyObject *own, save_input *save) {
+    if (own == NULL || own == Py_None)
+        return 0;
+    save->own_list = PySequence_List(own);
+    if (save->own_list == NULL)
+        return -1;
+    Py_ssize_t count = PyList_GET_SIZE(save->own_list);
+    save->own = roast_alloc(((size_t)count + 1) * sizeof *save->own);
+    if (save->own == NULL)
+        return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *pair = PyList_GET_ITEM(save->own_list, i);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 ||
+            !PyBytes_Check(PyTuple_GET_ITEM(pair, 0)) ||
+            !PyBytes_Check(PyTuple_GET_ITEM(pair, 1))) {
+            PyErr_SetString(PyExc_TypeError, "own: pairs of bytes are expected");
+            return -1;
+        }
+        PyObject *name = PyTuple_GET_ITEM(pair, 0), *json = PyTuple_GET_ITEM(pair, 1);
+        save->own[i] =
+            (roast_own_metric){{PyBytes_AS_STRING(name), (size_t)PyBytes_GET_SIZE(name)},
+                               {PyBytes_AS_STRING(json), (size_t)PyBytes_GET_SIZE(json)}};
+    }
+    save->from.own = save->own;
+    save->from.n_own = (size_t)count;
+    return 0;
+}
+
+/* What is saved in addition to the run, as the caller gave it. */
+typedef struct additions {
+    PyObject *config, *extras, *notes, *own;
+} additions;
+
+static int take_additions(const additions *more, save_input *save) {
+    return take_buffer(more->config, &save->config) != 0 ||
+                   take_buffer(more->extras, &save->extras) != 0 ||
+                   take_notes(more->notes, save) != 0 || take_own(more->own, save) != 0
                ? -1
                : take_computed(save);
 }
@@ -118,17 +156,19 @@ static roast_status make_files(save_input *save, roast_error *err) {
 }
 
 PyObject *ext_save_measurement(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"run", "path", "overwrite", "config", "extras", "notes", NULL};
+    static char *keywords[] = {"run",    "path",  "overwrite", "config",
+                               "extras", "notes", "own",       NULL};
     save_input save = {.noted = NULL};
-    PyObject *run, *config = NULL, *extras = NULL, *notes = NULL;
+    additions more = {NULL};
+    PyObject *run;
     int overwrite = 1;
     roast_error err;
     roast_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO&|$pOOO:save_measurement", keywords, &run,
-                                     PyUnicode_FSConverter, &save.path, &overwrite, &config,
-                                     &extras, &notes))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO&|$pOOOO:save_measurement", keywords, &run,
+                                     PyUnicode_FSConverter, &save.path, &overwrite, &more.config,
+                                     &more.extras, &more.notes, &more.own))
         return NULL;
-    if (take_run(module, run, &save) != 0 || take_additions(config, extras, notes, &save) != 0) {
+    if (take_run(module, run, &save) != 0 || take_additions(&more, &save) != 0) {
         reset_save(&save);
         return NULL;
     }
@@ -370,17 +410,18 @@ static PyObject *live_append(PyObject *op, PyObject *object) {
 }
 
 static PyObject *live_finish(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"run", "config", "extras", "notes", NULL};
+    static char *keywords[] = {"run", "config", "extras", "notes", "own", NULL};
     save_input save = {.noted = NULL};
-    PyObject *run, *config = NULL, *extras = NULL, *notes = NULL;
+    additions more = {NULL};
+    PyObject *run;
     roast_error err;
     roast_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOO:finish", keywords, &run, &config,
-                                     &extras, &notes) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:finish", keywords, &run, &more.config,
+                                     &more.extras, &more.notes, &more.own) ||
         take_run(PyType_GetModule(Py_TYPE(op)), run, &save) != 0)
         return NULL;
     roast_store_live *live = NULL;
-    if (take_additions(config, extras, notes, &save) == 0)
+    if (take_additions(&more, &save) == 0)
         live = take_live(op);
     if (live == NULL) {
         reset_save(&save);
@@ -407,7 +448,7 @@ static PyObject *live_abandon(PyObject *op, PyObject *unused) {
 static PyMethodDef live_methods[] = {
     {"append", live_append, METH_O, "append($self, run, /)\n--\n\nAppends the contents of a Run."},
     {"finish", (PyCFunction)(void (*)(void))live_finish, METH_VARARGS | METH_KEYWORDS,
-     "finish($self, run, *, config=None, extras=None, notes=None)\n--\n\nReplaces it by "
+     "finish($self, run, *, config=None, extras=None, notes=None, own=None)\n--\n\nReplaces it by "
      "the whole run."},
     {"abandon", live_abandon, METH_NOARGS, "abandon($self)\n--\n\nRemoves it."},
     {NULL, NULL, 0, NULL},

@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-/* save_measurement(run, path, *, overwrite=True, config=None, extras=None) */
+/* save_measurement(run, path, *, overwrite=True, config=None, extras=None, notes=None, own=None) */
 PyObject *ext_save_measurement(PyObject *module, PyObject *args, PyObject *kwargs);
 /* load_measurement(path) -> (Run, {name: bytes}, state) */
 PyObject *ext_load_measurement(PyObject *module, PyObject *path);

@@ -22,11 +22,19 @@
 
 typedef struct roast_measurement roast_measurement;
 
-/* A run and what was computed from it; metrics or findings that are NULL are computed. */
+/* A metric of the user's own: its name, and its value as JSON. */
+typedef struct roast_own_metric {
+    roast_str name, json;
+} roast_own_metric;
+
+/* A run and what was computed from it; metrics or findings that are NULL are computed. `own` are members of
+ * metrics.json after ours. */
 typedef struct roast_measured {
     const roast_run *run;
     const roast_metrics *metrics;
     const roast_findings *findings;
+    const roast_own_metric *own;
+    size_t n_own;
 } roast_measured;
 
 /* Makes all of the above. `config` is JSON, or absent; metadata.json names `saved` as the time of saving. Nothing of

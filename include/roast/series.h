@@ -104,6 +104,10 @@ uint64_t roast_series_sample_count(const roast_series *series);
 uint64_t roast_series_change_count(const roast_series *series);
 roast_worker_change roast_series_change_at(const roast_series *series, uint64_t index);
 
+/* Whether two series have the same ticks and rows, as tracking data shows them: workers by name, moments to the
+ * microsecond. Joins, leaves and hosts are not compared. */
+bool roast_series_same_samples(const roast_series *series, const roast_series *other);
+
 /* Appends the ticks, samples, joins and leaves of another series; equal names mean the same worker. After a
  * failure a part may have been appended. */
 roast_status roast_series_extend(roast_series *series, const roast_series *more, roast_error *err);

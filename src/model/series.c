@@ -227,6 +227,34 @@ roast_worker_change roast_series_change_at(const roast_series *series, uint64_t 
     return series->changes[index];
 }
 
+/* ---- comparing ---- */
+
+/* Rows are the same if their bytes are: a value has one encoding. */
+static bool same_rows(const roast_series *series, uint32_t worker, const roast_series *other) {
+    const roast_buffer *rows = &series->workers[worker].rows, *there;
+    uint32_t number;
+    if (rows->len == 0)
+        return true;
+    if (!roast_intern_find(&other->names, roast_intern_get(&series->names, worker), &number))
+        return false;
+    there = &other->workers[number].rows;
+    return there->len == rows->len && memcmp(there->data, rows->data, rows->len) == 0;
+}
+
+bool roast_series_same_samples(const roast_series *series, const roast_series *other) {
+    if (series->tick_count != other->tick_count || series->sample_count != other->sample_count)
+        return false;
+    for (uint64_t i = 0; i < series->tick_count; i++) {
+        const roast_tick *tick = &series->ticks[i], *there = &other->ticks[i];
+        if (tick->workers != there->workers || tick->when / 1000 != there->when / 1000)
+            return false;
+    }
+    for (uint32_t i = 0; i < series->names.count; i++)
+        if (!same_rows(series, i, other))
+            return false;
+    return true;
+}
+
 /* ---- appending a series ---- */
 
 /* `base`: the tick that was added for the first one of `more`. */

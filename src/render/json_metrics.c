@@ -191,13 +191,16 @@ void roast_json_put_head(roast_json *json, const roast_run *run) {
     roast_json_end_array(json);
 }
 
-roast_status roast_json_metrics(const roast_metrics *metrics, const roast_run *run,
-                                roast_sink *sink, roast_error *err) {
+roast_status roast_json_metrics(const roast_measured *from, roast_sink *sink, roast_error *err) {
     roast_json json;
     roast_json_init(&json, sink, 2);
     roast_json_begin_object(&json);
-    roast_status status = roast_json_put_metrics(&json, metrics);
-    roast_json_put_head(&json, run);
+    roast_status status = roast_json_put_metrics(&json, from->metrics);
+    roast_json_put_head(&json, from->run);
+    for (size_t i = 0; i < from->n_own; i++) {
+        roast_json_key_str(&json, from->own[i].name);
+        roast_json_raw(&json, from->own[i].json);
+    }
     roast_json_end_object(&json);
     roast_json_end(&json);
     if (status != ROAST_OK)

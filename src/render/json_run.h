@@ -6,12 +6,12 @@
 #include "model/keys.h"
 #include "render/json_writer.h"
 #include "roast/export.h"
+#include "roast/measurement.h"
 
 /* The metrics of a run in one small object: every number under all its names, the tables of the metrics as objects
- * by name, the lists `compression_ratios` and `bytes_read_percent_per_file`, and of the run how it ended, `meta` and
- * `notes`. A value that was not measured is absent. ROAST_ENOMEM. */
-roast_status roast_json_metrics(const roast_metrics *metrics, const roast_run *run,
-                                roast_sink *sink, roast_error *err);
+ * by name, the lists `compression_ratios` and `bytes_read_percent_per_file`, of the run how it ended, `meta` and
+ * `notes`, and the user's own metrics. A value that was not measured is absent. ROAST_ENOMEM. */
+roast_status roast_json_metrics(const roast_measured *from, roast_sink *sink, roast_error *err);
 
 /* The members of the metrics, and of the run its texts and notes, into an object that is open. */
 roast_status roast_json_put_metrics(roast_json *json, const roast_metrics *metrics);

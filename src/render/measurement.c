@@ -92,15 +92,15 @@ static void write_times(roast_sink *sink, const roast_run *run) {
     roast_sink_puts(sink, "\n");
 }
 
-static roast_status write_files(roast_measurement *m, const roast_run *run,
-                                const roast_metrics *metrics, roast_str config, roast_utc saved,
-                                roast_error *err) {
+static roast_status write_files(roast_measurement *m, const roast_measured *from, roast_str config,
+                                roast_utc saved, roast_error *err) {
+    const roast_run *run = from->run;
     const bool there[FILES] = {true, true, roast_run_get_clock(run).have, config.data != NULL};
     for (int i = 0; i < FILES; i++)
         if (there[i])
             ROAST_TRY(roast_sink_new_memory(&m->parts[i], err));
-    ROAST_TRY(roast_json_metrics(metrics, run, m->parts[FILE_METRICS], err));
-    write_metadata(m->parts[FILE_METADATA], run, metrics, saved);
+    ROAST_TRY(roast_json_metrics(from, m->parts[FILE_METRICS], err));
+    write_metadata(m->parts[FILE_METADATA], run, from->metrics, saved);
     if (there[FILE_TIMES])
         write_times(m->parts[FILE_TIMES], run);
     if (there[FILE_CONFIG])
@@ -138,13 +138,15 @@ static roast_status make(roast_measurement *m, const roast_measured *from, roast
     roast_status status = ROAST_OK;
     if (from->metrics == NULL)
         status = roast_metrics_compute(from->run, &metrics, err);
-    const roast_metrics *known = from->metrics != NULL ? from->metrics : metrics;
+    roast_measured all = *from;
+    all.metrics = from->metrics != NULL ? from->metrics : metrics;
     if (status == ROAST_OK && from->findings == NULL)
-        status = roast_diagnose_run(from->run, known, &findings, err);
+        status = roast_diagnose_run(from->run, all.metrics, &findings, err);
+    all.findings = from->findings != NULL ? from->findings : findings;
     if (status == ROAST_OK)
-        status = write_files(m, from->run, known, config, saved, err);
+        status = write_files(m, &all, config, saved, err);
     if (status == ROAST_OK)
-        status = write_blobs(m, known, from->findings != NULL ? from->findings : findings, err);
+        status = write_blobs(m, all.metrics, all.findings, err);
     roast_metrics_free(metrics);
     roast_findings_free(findings);
     return status == ROAST_OK ? list_parts(m, err) : status;

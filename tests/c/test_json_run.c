@@ -59,7 +59,8 @@ static json_t *metrics_of(const roast_run *run) {
     roast_error err;
     roast_metrics *metrics = compute(run);
     roast_sink *sink = new_sink();
-    assert_ok(roast_json_metrics(metrics, run, sink, &err), err);
+    assert_ok(roast_json_metrics(&(roast_measured){.run = run, .metrics = metrics}, sink, &err),
+              err);
     roast_metrics_free(metrics);
     return parse(sink);
 }
@@ -347,7 +348,8 @@ static roast_status write_both(void *context) {
     const walked *w = context;
     roast_sink *sink;
     ROAST_TRY(roast_sink_new_count(&sink, NULL));
-    roast_status status = roast_json_metrics(w->metrics, w->run, sink, NULL);
+    roast_status status =
+        roast_json_metrics(&(roast_measured){.run = w->run, .metrics = w->metrics}, sink, NULL);
     if (status == ROAST_OK)
         status = roast_json_run(w->metrics, w->run, sink, NULL);
     if (status == ROAST_OK)

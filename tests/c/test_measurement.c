@@ -51,6 +51,25 @@ static void test_files(void **state) {
     roast_measurement_free(made);
 }
 
+static void test_metrics_of_the_user(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = full_run();
+    roast_measurement *made = NULL;
+    const roast_own_metric own[] = {
+        {roast_str_of("site"), roast_str_of("\"Lyon\"")},
+        {roast_str_of("a \"b\""), roast_str_of("[1,NaN]")},
+    };
+    assert_ok(roast_measurement_new(&(roast_measured){.run = run, .own = own, .n_own = 2},
+                                    (roast_str){NULL, 0}, (roast_utc){0}, &made, &err),
+              err);
+    roast_str metrics = file_named(made, "metrics.json");
+    assert_holds(metrics, "\"total_events\": 1000000");
+    assert_holds(metrics, ",\n  \"site\": \"Lyon\",\n  \"a \\\"b\\\"\": [1,null]\n}");
+    roast_measurement_free(made);
+    roast_run_free(run);
+}
+
 static void test_blob(void **state) {
     (void)state;
     roast_error err;
@@ -87,8 +106,9 @@ static void test_metrics_that_are_there(void **state) {
     roast_measurement *made = NULL;
     assert_ok(roast_metrics_set(metrics, "total_events", roast_value_int(77), &err), err);
     assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
-    assert_ok(roast_measurement_new(&(roast_measured){run, metrics, findings}, (roast_str){NULL, 0},
-                                    (roast_utc){1}, &made, &err),
+    assert_ok(roast_measurement_new(
+                  &(roast_measured){.run = run, .metrics = metrics, .findings = findings},
+                  (roast_str){NULL, 0}, (roast_utc){1}, &made, &err),
               err);
     roast_metrics_free(metrics);
     roast_findings_free(findings);
@@ -131,11 +151,9 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_blob),
-        cmocka_unit_test(test_metrics_that_are_there),
-        cmocka_unit_test(test_an_empty_run),
-        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_metrics_of_the_user),
+        cmocka_unit_test(test_blob),         cmocka_unit_test(test_metrics_that_are_there),
+        cmocka_unit_test(test_an_empty_run), cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

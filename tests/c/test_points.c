@@ -139,6 +139,38 @@ static void what_is_refused(void **state) {
     roast_points_free(NULL);
 }
 
+/* Rows of many moments: backwards, and column by column. */
+static void rows_that_come_backwards(void **state) {
+    (void)state;
+    enum { ROWS = 1000 };
+    roast_points *points = new_points();
+    roast_series *series, *counts;
+    uint32_t a = worker(points, "a"), b = worker(points, "b");
+    for (int column = 0; column < 3; column++)
+        for (int64_t i = ROWS; i > 0; i--) {
+            add(points, a, column, i * 1000, (double)i + column);
+            add(points, b, column, (i + ROWS / 2) * 1000, 1);
+        }
+    build(points, &series, &counts);
+    assert_int_equal(ROWS + ROWS / 2, roast_series_tick_count(series));
+    assert_int_equal(2 * ROWS, roast_series_sample_count(series));
+    assert_int_equal(1, roast_series_tick_workers(series, 0));
+    assert_int_equal(2, roast_series_tick_workers(series, ROWS - 1));
+    roast_series_cursor cursor;
+    roast_sample sample;
+    roast_series_cursor_init(&cursor, series, a);
+    for (int i = 1; i <= ROWS; i++) {
+        assert_true(roast_series_cursor_next(&cursor, &sample));
+        assert_int_equal(i * 1000, sample.when.ns);
+        for (int column = 0; column < 3; column++)
+            assert_near(i + column, sample.value[column]);
+        assert_true(isnan(sample.value[3]));
+    }
+    assert_false(roast_series_cursor_next(&cursor, &sample));
+    roast_series_free(series);
+    roast_series_free(counts);
+}
+
 static roast_status use_all(void *context) {
     (void)context;
     roast_points *points;
@@ -149,7 +181,7 @@ static roast_status use_all(void *context) {
         return status;
     status = roast_points_worker(points, roast_str_of("tcp://10.0.0.1:40000"), &number, NULL);
     for (int i = 0; status == ROAST_OK && i < 40; i++) {
-        status = roast_points_add(points, number, i % ROAST_COLUMNS, (roast_utc){i}, i, NULL);
+        status = roast_points_add(points, number, i % ROAST_COLUMNS, (roast_utc){40 - i}, i, NULL);
         if (status == ROAST_OK && i % 3 == 0)
             status = roast_points_add_count(points, (roast_utc){i}, 1, NULL);
     }
@@ -174,6 +206,7 @@ int main(void) {
         cmocka_unit_test(moments_that_were_not_counted),
         cmocka_unit_test(without_counts_the_rows_are_counted),
         cmocka_unit_test(the_last_of_several_stays),
+        cmocka_unit_test(rows_that_come_backwards),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(memory_may_run_short),
     };

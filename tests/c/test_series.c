@@ -514,9 +514,39 @@ static void test_extend(void **state) {
     roast_series_free(joined);
 }
 
+static void test_same_samples(void **state) {
+    (void)state;
+    roast_series *series = busy_series(3, 5), *other = encode_decode(series);
+    double value[ROAST_COLUMNS];
+    fill(value, 7);
+    roast_error err;
+    int64_t last = roast_series_tick_time(series, 4).ns;
+    add_worker(other, "joined only");
+    assert_ok(roast_series_change(other, 3, ROAST_WORKER_JOINED, (roast_utc){5}, 4, &err), err);
+    assert_true(roast_series_same_samples(series, other));
+    assert_true(roast_series_same_samples(other, series));
+    tick(series, last + 5000, 2);
+    assert_false(roast_series_same_samples(series, other)); /* a tick more */
+    tick(other, last + 5999, 2);
+    assert_true(roast_series_same_samples(series, other)); /* within a microsecond */
+    append(series, 0, value);
+    assert_false(roast_series_same_samples(series, other)); /* a row more */
+    append(other, 3, value);
+    assert_false(roast_series_same_samples(series, other)); /* of another worker */
+    assert_false(roast_series_same_samples(other, series));
+    tick(series, last + 9000, 2);
+    tick(other, last + 9000, 3);
+    append(other, 0, value);
+    append(series, add_worker(series, "joined only"), value);
+    assert_false(roast_series_same_samples(series, other)); /* other counts */
+    roast_series_free(series);
+    roast_series_free(other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_same_samples),
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_worker_names_that_are_refused),
         cmocka_unit_test(test_the_most_workers),

@@ -78,6 +78,35 @@ def test_what_the_user_changed_comes_back(tmp_path):
     assert_same(loaded, metrics)
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_keys_of_the_user_are_in_metrics_json(plain, tmp_path):
+    metrics = aggregated()
+    mine = {"site": "Lyon", "cuts": [1.5, None, math.inf], "nested": {"a": {"b": (1, 2)}}, "schl\u00fcssel \"x\"": True,
+            "pairs": {("a", 1): 2}, "when": datetime(2026, 1, 2, tzinfo=timezone.utc), "meta": "not ours"}
+    metrics.update(mine)
+    path = save_measurement(dict(metrics) if plain else metrics, 100.0, 110.5, tmp_path)
+    written = json.loads((path / "metrics.json").read_text())
+    assert (written["site"], written["schl\u00fcssel \"x\""]) == ("Lyon", True)
+    assert written["cuts"] == [1.5, None, None], "JSON has no infinity"
+    assert written["nested"] == {"a": {"b": [1, 2]}}
+    assert written["pairs"] == {"$": "dict", "value": [[{"$": "tuple", "value": ["a", 1]}, 2]]}
+    assert written["when"] == "2026-01-02 00:00:00+00:00"
+    assert written["meta"] != "not ours" and written["wall_time"] == 10.5
+    loaded, _, _ = load_measurement(path)
+    assert {name: loaded[name] for name in mine} == mine
+    assert_same(loaded, metrics)
+    again = save_measurement(loaded, 100.0, 110.5, tmp_path, "again")
+    assert json.loads((again / "metrics.json").read_text()) == written
+
+
+def test_a_long_value_of_the_user_is_not_in_metrics_json(tmp_path):
+    metrics = aggregated()
+    metrics["long"] = list(range(200_000))
+    path = save_measurement(metrics, 100.0, 110.5, tmp_path)
+    assert "long" not in json.loads((path / "metrics.json").read_text())
+    assert load_measurement(path)[0]["long"] == metrics["long"]
+
+
 def test_a_plain_dict_comes_back(tmp_path):
     """As programs of older versions have it: every record a dict, no run behind it."""
     metrics = dict(aggregated())
@@ -85,6 +114,71 @@ def test_a_plain_dict_comes_back(tmp_path):
     metrics["tracking_data"] = dict(metrics["tracking_data"])
     loaded, _, _ = load_measurement(save_measurement(metrics, 100.0, 110.5, tmp_path))
     assert_same(loaded, metrics)
+
+
+NINE = ("worker_memory", "worker_memory_limit", "worker_active_tasks", "worker_cores", "worker_nbytes", "worker_occupancy",
+        "worker_executing", "worker_last_seen", "worker_cpu")
+
+
+def plain_samples(workers, seconds):
+    """Tracking data as a program of 0.1.x holds them; the values are finer than a series keeps them."""
+    moments = [datetime.fromtimestamp(1.7e9 + second, timezone.utc) for second in range(seconds)]
+    return {"worker_counts": dict.fromkeys(moments, workers),
+            **{name: {f"tcp://w{i}": [(when, 100 + i + second / 3) for second, when in enumerate(moments)]
+                      for i in range(workers)} for name in NINE}}
+
+
+@pytest.mark.parametrize("with_run", [True, False])
+def test_samples_of_a_plain_dict_are_saved_once(with_run, tmp_path, monkeypatch):
+    data = plain_samples(20, 60) | {"mine": {"site": (1, 2)}}
+    metrics = MetricsAggregator("dask").aggregate(REPORT, data, 1.7e9, 1.7e9 + 60)
+    assert metrics["tracking_data"] is data
+    monkeypatch.setattr("roastcoffea.export.measurements._MAX_FILE", 20_000)
+    path = save_measurement(metrics if with_run else dict(metrics), 1.7e9, 1.7e9 + 60, tmp_path, "one")
+    run, parts, _ = _core.load_measurement(path)
+    assert len(parts["extras"]) < 500 + 10_000 * (not with_run)
+    loaded = open_run(path)
+    assert loaded.notes == []
+    tracking = loaded.tracking_data
+    assert tracking["mine"] == data["mine"] and set(tracking) >= set(data)
+    assert tracking["worker_counts"] == data["worker_counts"]
+    for name in NINE:
+        assert list(tracking[name]) == list(data[name])
+        for worker, points in data[name].items():
+            assert [when for when, _ in tracking[name][worker]] == [when for when, _ in points]
+            assert [value for _, value in tracking[name][worker]] == pytest.approx(
+                [value for _, value in points], abs=0.5)
+    again, _, _ = load_measurement(save_measurement(loaded.metrics, 1.7e9, 1.7e9 + 60, tmp_path, "two"))
+    assert again["tracking_data"] == tracking
+
+
+def test_chunks_of_plain_dicts_are_saved_once(tmp_path):
+    chunks = [{"file": "a.root", "duration": 1 / 3, "num_events": i, "mine": (i, "x")} for i in range(100)]
+    metrics = MetricsAggregator("dask").aggregate(REPORT, None, 100.0, 110.5, chunk_metrics=chunks)
+    path = save_measurement(metrics, 100.0, 110.5, tmp_path, "one")
+    assert "extras" not in _core.load_measurement(path)[1]
+    loaded, _, _ = load_measurement(path)
+    for kept, chunk in zip(loaded["raw_chunk_metrics"], chunks, strict=True):
+        assert {name: kept[name] for name in chunk} == {**chunk, "duration": pytest.approx(1 / 3)}
+    chunks.append({"file": "b.root"})
+    loaded, _, _ = load_measurement(save_measurement(metrics, 100.0, 110.5, tmp_path, "changed"))
+    assert loaded["raw_chunk_metrics"] == chunks
+
+
+def test_samples_that_were_changed_afterwards_come_back(tmp_path):
+    metrics = MetricsAggregator("dask").aggregate(REPORT, plain_samples(2, 3), 1.7e9, 1.7e9 + 3)
+    metrics["tracking_data"]["worker_memory"]["tcp://w0"].append((datetime(2024, 1, 1, tzinfo=timezone.utc), 7))
+    loaded, _, _ = load_measurement(save_measurement(metrics, 1.7e9, 1.7e9 + 3, tmp_path))
+    assert loaded["tracking_data"] == metrics["tracking_data"]
+
+
+def test_samples_of_a_live_run_that_were_looked_at_are_saved_once(tmp_path):
+    series = sample_series()
+    series.join("w0", 100.0, cores=2, host="node")
+    metrics = MetricsAggregator("dask").aggregate(REPORT, series, 100.0, 110.5)
+    assert len(metrics["tracking_data"]) == 15
+    path = save_measurement(metrics, 100.0, 110.5, tmp_path, "one")
+    assert "extras" not in _core.load_measurement(path)[1]
 
 
 def test_an_empty_one(tmp_path):
@@ -478,7 +572,7 @@ def test_a_live_one_that_is_forgotten(tmp_path):
 
 def exercise(folder):
     run = full_run()
-    _core.save_measurement(run, folder / "a", config=b"{}", extras=b"x", notes=["one"])
+    _core.save_measurement(run, folder / "a", config=b"{}", extras=b"x", notes=["one"], own=[(b"mine", b"3")])
     _core.load_measurement(folder / "a")
     _core.measurement_kind(folder / "a")
     _core.new_measurement_name(folder, 1.0)
@@ -486,7 +580,8 @@ def exercise(folder):
     live.append(run)
     live.finish(run)
     LiveMeasurement(folder / "given up").abandon()
-    for refused in (lambda: _core.save_measurement(3, folder / "c"), lambda: live.append(run),
+    for refused in (lambda: _core.save_measurement(3, folder / "c"),
+                    lambda: _core.save_measurement(run, folder / "c", own=[("mine", b"3")]), lambda: live.append(run),
                     lambda: LiveMeasurement(folder / "a", overwrite=False),
                     lambda: _core.load_measurement(folder / "none"), lambda: live.append(3),
                     lambda: _core.new_measurement_name(folder, math.nan)):
@@ -506,7 +601,8 @@ def test_nothing_leaks(tmp_path):
 def test_every_failing_allocation(tmp_path):
     run = full_run()
     _core.save_measurement(run, tmp_path / "there")
-    calls = [lambda: _core.save_measurement(run, tmp_path / "there", config=b"{}", extras=b"y", notes=["one"]),
+    calls = [lambda: _core.save_measurement(run, tmp_path / "there", config=b"{}", extras=b"y", notes=["one"],
+                                            own=[(b"mine", b"3")]),
              lambda: _core.load_measurement(tmp_path / "there")]
     for call in calls:
         after = 0

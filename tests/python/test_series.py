@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pickle
+import random
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 
@@ -685,6 +686,55 @@ def test_unordered_and_partial_data():
     data = series.as_tracking_data()
     assert data["worker_memory"] == {"b": [(at(0), 7), (at(2), 8)], "a": [(at(1), 9)]}
     assert data["worker_counts"] == {at(0): 3, at(1): 3, at(2): 5}
+
+
+def test_points_in_any_order_make_one_series():
+    draw = random.Random(7)
+    keys = ("worker_memory", "worker_cores", "worker_nbytes")
+    points = [(worker, key, second, draw.randrange(1000))
+              for worker in "abc" for key in keys for second in range(300) if draw.random() < 0.7]
+    made = []
+    for shuffle in (lambda: None, points.reverse, lambda: draw.shuffle(points)):
+        shuffle()
+        data = {key: {worker: [] for worker in "abc"} for key in keys}
+        for worker, key, second, value in points:
+            data[key][worker].append((at(second), value))
+        made.append(WorkerSeries.from_tracking_data(data))
+    in_order = {key: {worker: [(at(second), value) for w, k, second, value in sorted(points)
+                               if (w, k) == (worker, key)] for worker in "abc"} for key in keys}
+    for series in made:
+        found = series.as_tracking_data()
+        assert {key: found[key] for key in keys} == in_order
+        assert series.samples_equal(made[0])
+
+
+def test_the_last_of_several_points_of_a_moment_counts():
+    for seconds in ((0, 0, 1), (1, 0, 0), (1, 0, 1, 0)):
+        points = [(at(second), place) for place, second in enumerate(seconds)]
+        series = WorkerSeries.from_tracking_data({"worker_memory": {"a": points}})
+        assert series.as_tracking_data()["worker_memory"]["a"] == sorted(dict(points).items())
+
+
+@pytest.mark.parametrize("moment", [
+    datetime(1678, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC), datetime(1970, 1, 1, tzinfo=UTC),
+    datetime(2000, 2, 29, 12, tzinfo=UTC), datetime(2100, 2, 28, tzinfo=UTC), datetime(2261, 12, 31, tzinfo=UTC),
+    datetime(2024, 3, 1, 1, tzinfo=timezone(timedelta(hours=2))),
+])
+def test_moments_come_back(moment):
+    series = WorkerSeries.from_tracking_data({"worker_counts": {moment: 1}})
+    assert list(series.as_tracking_data()["worker_counts"]) == [moment]
+
+
+def test_equal_samples():
+    series, other = sample_series(), sample_series()
+    other.join("w0", at(0), cores=2, host="node")
+    assert series.samples_equal(other) and other.samples_equal(series)
+    other.tick_values(at(9), {"w0": {"memory": 1}})
+    assert not series.samples_equal(other) and not other.samples_equal(series)
+    series.tick_values(at(9), {"w1": {"memory": 1}})
+    assert not series.samples_equal(other)
+    with pytest.raises(TypeError, match="WorkerSeries"):
+        series.samples_equal(None)
 
 
 @pytest.mark.parametrize("data,error,message", [

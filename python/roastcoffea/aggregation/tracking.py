@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from roastcoffea._core import WorkerSeries
 from roastcoffea.aggregation.on_demand import MadeOnDemand
 
-__all__ = ["TrackingData"]
+__all__ = ["SERIES", "TrackingData"]
+
+SERIES = frozenset(WorkerSeries().as_tracking_data())  # the entries that the engine knows
 
 
 class TrackingData(MadeOnDemand):
-    """The tracking data of a series."""
+    """The tracking data of a series; `more`: further entries, which are the user's own."""
 
-    def __init__(self, series: WorkerSeries) -> None:
-        super().__init__(series.as_tracking_data, WorkerSeries().as_tracking_data())
+    def __init__(self, series: WorkerSeries, more: Mapping[Any, Any] | None = None) -> None:
+        self.more = dict(more or {})
+        super().__init__(lambda: series.as_tracking_data() | self.more, (*SERIES, *self.more))
         self._series = series
 
     @property

@@ -16,7 +16,7 @@ from typing import Any, TypedDict, TypeVar
 from roastcoffea import _core
 from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.aggregation.on_demand import MadeOnDemand
-from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.aggregation.tracking import SERIES, TrackingData
 from roastcoffea.export import extras
 from roastcoffea.export.legacy import load_legacy
 
@@ -33,6 +33,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 _MAX_FILE = 64 << 20  # bytes that the engine takes for config.json, and for the extras
+_MAX_OWN = 1 << 20  # bytes of a user's metric in metrics.json; a longer one is in the extras alone
 _REPORT = {
     "entries": "total_events",
     "bytesread": "total_bytes_read",
@@ -104,6 +105,8 @@ def _take_extras(metrics: Metrics, data: bytes, path: str | os.PathLike[str]) ->
         for name in more["absent"]:
             metrics.pop(name, None)
         metrics.update(more["metrics"])
+        if "tracking_data" in more and metrics.run is not None and metrics.run.series is not None:
+            metrics["tracking_data"] = TrackingData(metrics.run.series, more["tracking_data"])
         t0, t1 = map(float, more["times"])
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{Path(path, 'run.sqlite')} is damaged: extras: {error}") from None
@@ -162,11 +165,12 @@ def at_free_name(
 # ---- data that is not in the run ----
 
 class Additions(TypedDict):
-    """Data saved in addition to the run; `notes` say what could not be saved."""
+    """Data saved in addition to the run; `notes` say what could not be saved, `own` is for metrics.json."""
 
     config: bytes | None
     extras: bytes | None
     notes: list[str]
+    own: list[tuple[bytes, bytes]]
 
 
 def additions_to(
@@ -177,10 +181,12 @@ def additions_to(
     A value that cannot be kept is left out with a note: the others are saved.
     """
     notes: list[str] = []
+    own: list[tuple[bytes, bytes]] = []
     return {
         "config": _config_json(config, notes),
-        "extras": _extras_json(metrics, run, t0, t1, notes),
+        "extras": _extras_json(metrics, run, t0, t1, notes, own),
         "notes": notes,
+        "own": own,
     }
 
 
@@ -208,40 +214,75 @@ def _config_json(config: Mapping[str, Any] | None, notes: list[str]) -> bytes | 
 
 
 def _extras_json(
-    metrics: Mapping[str, Any], run: _core.Run, t0: float, t1: float, notes: list[str]
+    metrics: Mapping[str, Any],
+    run: _core.Run,
+    t0: float,
+    t1: float,
+    notes: list[str],
+    own: list[tuple[bytes, bytes]],
 ) -> bytes | None:
     known = _metrics_of(run)
-    more: list[bytes] = []
     rest = extras.dump({"absent": [name for name in known if name not in metrics], "times": [t0, t1]}, 1 << 20)
-    left = _MAX_FILE - len(rest) - len(b'"metrics":[],')
+    left = _MAX_FILE - len(rest) - len(b'{"metrics":[],"tracking_data":null,')
+    more: list[bytes] = []
+    tracking: bytes | None = None
     for name, value in metrics.items():
         try:
-            if _is_known(name, value, known):
-                continue
-            pair = extras.dump([name, value], left - 1)
+            if name == "tracking_data" and _is_series(value, run):
+                entries = _beside_series(value)
+                tracking = extras.dump(entries, left) if entries else None
+                left -= len(tracking or b"")
+            elif not _is_known(name, value, known):
+                pair = extras.dump([name, value], left - 1)
+                more.append(pair)
+                left -= len(pair) + 1
+                if isinstance(name, str) and name not in (*known, "meta") and len(pair) <= _MAX_OWN:
+                    own.append((name.encode(errors="replace"), _readable(value)))
         except Exception as error:
             notes.append(_note(f"metric {name!r}", error))
-        else:
-            more.append(pair)
-            left -= len(pair) + 1
-    if not more and all(name in metrics for name in known) and (t0, t1) == (run.t_start, run.t_end):
+    if not more and tracking is None and all(name in metrics for name in known) and (t0, t1) == (run.t_start, run.t_end):
         return None
+    if tracking is not None:
+        rest = b'{"tracking_data":' + tracking + b"," + rest[1:]
     return b'{"metrics":[' + b",".join(more) + b"]," + rest[1:]
 
 
+def _readable(value: Any) -> bytes:
+    """A value of the user's own for metrics.json; what plain JSON does not know is written as in the extras."""
+    try:
+        return json.dumps(value, default=str).encode()
+    except Exception:
+        return extras.dump(value, 2 * _MAX_OWN)
+
+
 def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
-    # Put into the run unread; reading them would make objects of millions of samples.
-    if name == "tracking_data" and isinstance(value, TrackingData) and value.series is not None:
-        return True
-    if name in known and isinstance(value, MadeOnDemand) and not value.is_made:
-        return True
-    if name == "raw_chunk_metrics" and isinstance(value, _core.ChunkLog):
-        return True
     if name not in known:
         return False
     there = known[name]
+    # Put into the run unread; reading them would make objects of millions of records.
+    if isinstance(value, MadeOnDemand) and not value.is_made:
+        return True
+    if name == "raw_chunk_metrics" and isinstance(value, list):
+        return isinstance(value, _core.ChunkLog) or _core.ChunkLog(value).to_bytes() == there.to_bytes()
     alike = type(there) is type(value) or (isinstance(there, MadeOnDemand) and isinstance(value, dict))
     return alike and bool(there == value or (there != there and value != value))
+
+
+def _is_series(tracking: Any, run: _core.Run) -> bool:
+    """Whether the run holds these tracking data, to the precision of a series."""
+    series = run.series
+    if not series or not isinstance(tracking, Mapping):
+        return False
+    if isinstance(tracking, TrackingData) and tracking.series is not None:
+        return True
+    return _core.WorkerSeries.from_tracking_data(tracking).samples_equal(series)
+
+
+def _beside_series(tracking: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The entries of tracking data that are not series: the user's own."""
+    if isinstance(tracking, TrackingData) and not tracking.is_made:
+        return tracking.more
+    return {name: value for name, value in tracking.items() if name not in SERIES}
 
 
 def _metrics_of(run: _core.Run) -> Metrics:
