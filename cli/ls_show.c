@@ -12,9 +12,10 @@
 
 /* Columns that a narrow terminal leaves out. */
 typedef struct layout {
-    bool with_time;  /* of the day; otherwise the date alone */
-    bool with_state; /* a column for the state; otherwise a line below the table */
+    bool with_time;    /* of the day; otherwise the date alone */
+    bool with_state;   /* a column for the state; otherwise a line below the table */
     bool with_outcome; /* if it is known of any of them */
+    bool with_workers; /* they give way to the outcome */
 } layout;
 enum { ROOM_FOR_ALL = 100 };
 
@@ -32,7 +33,7 @@ static layout layout_of(const found_list *list, unsigned width) {
     bool known = false;
     for (size_t i = 0; i < list->count; i++)
         known |= found_outcome(&list->entries[i]) != NULL;
-    return (layout){wide, wide && count_states(list, "") < list->count, known};
+    return (layout){wide, wide && count_states(list, "") < list->count, known, wide || !known};
 }
 
 static roast_status add_columns(roast_grid *grid, const layout *look, roast_error *err) {
@@ -41,8 +42,9 @@ static roast_status add_columns(roast_grid *grid, const layout *look, roast_erro
     if (look->with_outcome)
         ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Outcome"), ROAST_ALIGN_LEFT, err));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
-        ROAST_TRY(roast_grid_add_column(grid, roast_str_of(found_figures[i].heading),
-                                        ROAST_ALIGN_NUMBER, err));
+        if (i != FOUND_workers || look->with_workers)
+            ROAST_TRY(roast_grid_add_column(grid, roast_str_of(found_figures[i].heading),
+                                            ROAST_ALIGN_NUMBER, err));
     return look->with_state
                ? roast_grid_add_column(grid, roast_str_of("State"), ROAST_ALIGN_RIGHT, err)
                : ROAST_OK;
@@ -91,7 +93,8 @@ static roast_status add_row(roast_grid *grid, const found_entry *entry, const la
     if (look->with_outcome)
         ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(outcome), NULL, 0, err));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
-        ROAST_TRY(add_figure(grid, entry, i, err));
+        if (i != FOUND_workers || look->with_workers)
+            ROAST_TRY(add_figure(grid, entry, i, err));
     return look->with_state
                ? roast_grid_add_cell(grid, roast_str_of(found_state(entry)), NULL, 0, err)
                : ROAST_OK;

@@ -75,13 +75,13 @@ static int take_all_skipped(roast_ending *ending, PyObject *files, PyObject *kee
 static int fill(roast_ending *ending, PyObject *from, PyObject *keep) {
     roast_ending_pieces pieces;
     PyObject *error = NULL, *files = NULL;
-    int result =
-        take_count(from, "pieces", &pieces.all) == 0 &&
-                take_count(from, "pieces_done", &pieces.done) == 0 &&
-                take_count(from, "pieces_failed", &pieces.failed) == 0 &&
-                ext_entry(from, "error", &error) == 0 && ext_entry(from, "skipped_files", &files) == 0
-            ? 0
-            : -1;
+    int result = take_count(from, "pieces", &pieces.all) == 0 &&
+                         take_count(from, "pieces_done", &pieces.done) == 0 &&
+                         take_count(from, "pieces_failed", &pieces.failed) == 0 &&
+                         ext_entry(from, "error", &error) == 0 &&
+                         ext_entry(from, "skipped_files", &files) == 0
+                     ? 0
+                     : -1;
     if (result == 0)
         roast_ending_set_pieces(ending, pieces);
     if (result == 0 && error != NULL)

@@ -110,17 +110,17 @@ static int note_left_out(run_object *self) {
 }
 
 static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"report",          "t_start", "t_end",          "chunks",
-                               "series",          "spans",   "processor_name", "custom_metrics",
-                               "section_metrics", "meta",    "notes",          "replayed",
-                               "attempts",        "ending",  NULL};
+    static char *keywords[] = {
+        "report", "t_start",        "t_end",          "chunks",          "series",
+        "spans",  "processor_name", "custom_metrics", "section_metrics", "meta",
+        "notes",  "replayed",       "attempts",       "ending",          NULL};
     PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
     PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
     PyObject *notes = NULL, *attempts = NULL, *ending = NULL;
     unsigned long long replayed = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOO:Run", keywords, &report, &start,
-                                     &end, &chunks, &series, &spans, &processor, &custom, &sections,
-                                     &meta, &notes, &replayed, &attempts, &ending))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOO:Run", keywords, &report,
+                                     &start, &end, &chunks, &series, &spans, &processor, &custom,
+                                     &sections, &meta, &notes, &replayed, &attempts, &ending))
         return NULL;
     run_object *self = (run_object *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -440,7 +440,8 @@ static PyGetSetDef run_getset[] = {
      "Chunks that a checkpoint replayed with the numbers of another run; they are in no figure.",
      NULL},
     {"ending", run_ending, NULL,
-     "How the run ended: outcome, error, pieces, pieces_done, pieces_failed, skipped_files; what is "
+     "How the run ended: outcome, error, pieces, pieces_done, pieces_failed, skipped_files; what "
+     "is "
      "not known is left out. None if nobody saw it end.",
      NULL},
     {"processor_name", run_processor, NULL, "The prefix of the processing tasks, or None.", NULL},

@@ -338,7 +338,8 @@ static PyGetSetDef summary_getset[] = {
      NULL},
     {"notes", summary_notes, NULL, "The notes.", NULL},
     {"headline", summary_headline, NULL,
-     "(how the run ended, a warning of files that are missing); each is empty if there is nothing to say.",
+     "(how the run ended, a warning of files that are missing); each is empty if there is nothing "
+     "to say.",
      NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -257,7 +257,7 @@ class MetricsCollector(Results):
     @hook("the pieces that failed are not known")
     def _settle(self) -> None:
         attempts, name = self._collected.attempts, self.processor_name
-        self._recorder.settle(Run(chunks=self.chunk_metrics, attempts=attempts, processor_name=name))
+        self._recorder.settle(lambda: Run(chunks=self.chunk_metrics, attempts=attempts, processor_name=name))
 
     # ---- the measurement in output_dir ----
 

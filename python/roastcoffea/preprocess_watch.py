@@ -32,12 +32,17 @@ _SKIPPED = "__roastcoffea_skipped__"
 class InTurn(list[Any]):
     """Items for an executor that takes one after the other."""
 
-    at = 0  # how many were done before the one in work
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self._items = items
+        self.at = 0  # how many were done before the one in work
 
     def __iter__(self) -> Iterator[Any]:
-        for self.at, item in enumerate(super().__iter__()):
+        # The user's run is in the middle of it: nothing here can fail.
+        self.at = 0
+        for item in self._items:
             yield item
-        self.at = len(self)
+            self.at += 1
 
     @property
     def in_work(self) -> Any:
@@ -92,7 +97,9 @@ class Preprocessing:
 
     def add_bad_file(self, file: Any, reason: str | None) -> None:
         self.bad_files.append(
-            BadFile(file.dataset, file.filename, file.treename, reason, file.metadata, file.preload)
+            BadFile(
+                file.dataset, file.filename, file.treename, reason, file.metadata, getattr(file, "preload", None)
+            )
         )
 
     def find_bad_files(self, error: BaseException) -> None:
@@ -107,6 +114,10 @@ class Preprocessing:
             found = [file for file in named if len(str(file.filename)) == longest]
         for file in found:
             self.add_bad_file(file, words(error))
+
+    def forget_files(self) -> None:
+        """Of thousands only the bad ones are kept."""
+        self.asked, self.in_turn = [], None
 
 
 def _sum(left: int | None, right: int | None) -> int | None:
@@ -161,7 +172,7 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: A
 
 def mark_skipped(key: str, item: Any, reason: str) -> Any:
     """Runs in the process that could not open the file: a result that says why."""
-    from coffea.processor import set_accumulator
+    from coffea.processor import set_accumulator  # type: ignore[import-untyped]
 
     return set_accumulator([type(item)(item.dataset, item.filename, item.treename, {key: reason})])
 
@@ -212,13 +223,14 @@ def _take_skipped(into: Preprocessing, found: Any) -> None:
 def _take_entries(into: Preprocessing, result: Any) -> None:
     into.executing = False
     found, _ = result
-    _take_skipped(into, found)
     counts = []
     for item in found:
         metadata = item.metadata or {}
-        counts += [metadata[_KEY] if _KEY in metadata else None]
+        if _SKIPPED not in metadata:
+            counts += [metadata[_KEY] if _KEY in metadata else None]
         # Before anything that may fail: Coffea remembers these metadata.
         if _KEY in metadata:
             del metadata[_KEY]
+    _take_skipped(into, found)
     for counted in counts:
         into.add(counted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -182,10 +182,10 @@ class Recorder:
             return None
         return f"{known} of {expected} chunks have a record: metrics of chunks cover only these"
 
-    def settle(self, run: Run) -> None:
-        """`run` has all chunks and attempts."""
+    def settle(self, make_run: Callable[[], Run]) -> None:
+        """`make_run` gives a run with all chunks and attempts."""
         self._around.clear()
-        self.work.settle(run)
+        self.work.settle(make_run)
 
 
 def describe(call: RunnerCall) -> dict[str, Any]:

@@ -87,7 +87,8 @@ class Results:
     def outcome(self) -> str | None:
         """How the run ended: "done", "failed" or "interrupted"; None if that is not known."""
         ending = None if self.run is None else self.run.ending
-        return None if ending is None else ending.get("outcome")
+        outcome: str | None = None if ending is None else ending.get("outcome")
+        return outcome
 
     @property
     def lost_workers(self) -> list[dict[str, Any]]:

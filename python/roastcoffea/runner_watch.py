@@ -461,6 +461,7 @@ def _end_preprocessing(
     preprocessing.seconds += time.perf_counter() - begun
     if error is not None:
         preprocessing.find_bad_files(error)
+    preprocessing.forget_files()
     for watcher in _watchers():
         attempt("preprocessing", watcher.note, watcher.preprocessed, preprocessing)
 

@@ -38,7 +38,7 @@ def automatic_retries(
     item: Any, **options: Any,
 ) -> Any:
     """Runs in the process that has the file: calls Coffea's function, and keeps the last exception of `work`."""
-    reasons = []
+    reasons: list[str] = []
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,11 +108,12 @@ class Work:
         """The `with` block has ended, with that exception."""
         if error is None:
             return
-        self._interrupted, self._error = is_interrupt(error), describe_error(error)
+        described = describe_error(error)
         for call in self._calls:  # the same exception, of which the call knows more
             known = call.error or {}
-            if all(known.get(name) == self._error[name] for name in ("type", "message")):
-                self._error = {**known, **self._error}
+            if all(known.get(name) == described[name] for name in ("type", "message")):
+                described = {**known, **described}
+        self._interrupted, self._error = is_interrupt(error), described
 
     # ---- the end ----
 
@@ -132,8 +133,9 @@ class Work:
             return {"outcome": "done"}
         return {"outcome": "interrupted" if interrupted else "failed", "error": error}
 
-    def settle(self, run: Run) -> None:
-        """`run` has all chunks and attempts. Of millions of pieces of work only those that failed are kept."""
+    def settle(self, make_run: Callable[[], Run]) -> None:
+        """`make_run` gives a run with all chunks and attempts; it is called if some work was not done. Of millions of
+        pieces of work only those that failed are kept."""
         calls, self._calls = self._calls, []
         if self._ending is not None:
             return
@@ -141,7 +143,7 @@ class Work:
             pieces = sum(len(call.items) for call in calls)
             self._ending = {**self._outcome([]), "pieces": pieces or None, "pieces_done": pieces or None}
             return
-        known = _Known(calls, run)
+        known = _Known(calls, make_run())
         failures = [known.failures_of(call) for call in reversed(calls)]  # what a later call has done is no failure
         failures.reverse()
         self.failed_items = [item for one in failures for item in (*one.failed, *one.left_out)]

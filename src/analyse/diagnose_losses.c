@@ -104,12 +104,15 @@ static void advise_on(roast_words *advice, const roast_diagnosis *d, const roast
     static const char *const files[] = {"FileNotFoundError", "OSError", "PermissionError",
                                         "TimeoutError", "IsADirectoryError"};
     if (is_one_of(error->type, killed, sizeof killed / sizeof *killed))
-        roast_say(advice, "A process of the pool was killed, most often because memory ran out: use "
-                          "fewer workers or smaller chunks. The log of the kernel (dmesg) names a "
-                          "process that it killed.");
-    else if (error->file.data != NULL && is_one_of(error->type, files, sizeof files / sizeof *files))
-        roast_say(advice, "Check the file. Runner(skipbadfiles=True) goes on without bad files, and "
-                          "metrics[\"skipped_files\"] lists them.");
+        roast_say(advice,
+                  "A process of the pool was killed, most often because memory ran out: use "
+                  "fewer workers or smaller chunks. The log of the kernel (dmesg) names a "
+                  "process that it killed.");
+    else if (error->file.data != NULL &&
+             is_one_of(error->type, files, sizeof files / sizeof *files))
+        roast_say(advice,
+                  "Check the file. Runner(skipbadfiles=True) goes on without bad files, and "
+                  "metrics[\"skipped_files\"] lists them.");
     else
         roast_say(advice, "Fix the cause: metrics[\"error\"] has the traceback%s.",
                   roast_run_attempts_view(d->run) != NULL ? ", mc.attempts every try of every task"
@@ -135,8 +138,6 @@ static roast_status add_failure(roast_diagnosis *d, const loss *sum, double seco
         say_message(&v.evidence, error->message);
         if (error->file.data != NULL)
             roast_say(&v.evidence, ", in %s", roast_say_name(error->file));
-        if (sum->raised + sum->lost + sum->recomputed + sum->workers + sum->pieces > 0)
-            roast_say(&v.evidence, "; ");
     }
     say_losses(&v.evidence, sum);
     if (error != NULL)
@@ -180,8 +181,9 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
         roast_say(&v.advice,
                   "mc.lost_workers says when each left and the likely cause; see also its log.");
     else
-        roast_say(&v.advice, "%s the exceptions; fix the cause, or skip bad files "
-                             "(Runner(skipbadfiles=...)).",
+        roast_say(&v.advice,
+                  "%s the exceptions; fix the cause, or skip bad files "
+                  "(Runner(skipbadfiles=...)).",
                   roast_run_attempts_view(d->run) != NULL ? "mc.attempts lists"
                                                           : "mc.chunk_metrics has");
     return roast_diagnosis_add(d, &v);
@@ -217,8 +219,9 @@ roast_status roast_rules_skipped(roast_diagnosis *d) {
     if (count > NAMED)
         roast_say_next(&v.evidence, "and %s more", roast_say_count(count - NAMED));
     roast_say(&v.evidence, ".");
-    roast_say(&v.advice, "metrics[\"skipped_files\"] lists all of them with the reasons. "
-                         "mc.failed_fileset() gives what is missing to a Runner%s.",
+    roast_say(&v.advice,
+              "metrics[\"skipped_files\"] lists all of them with the reasons. "
+              "mc.failed_fileset() gives what is missing to a Runner%s.",
               failed ? "" : "; add its result to this one, or correct the normalisation");
     return roast_diagnosis_add(d, &v);
 }

@@ -125,6 +125,12 @@ static const struct {
      "the sizes of the files or the accessed branches are not known"},
 };
 
+/* Coffea makes its report, the first of these, at the end. */
+static bool has_raised(const roast_summary_source *source) {
+    return source->about != NULL &&
+           roast_ending_error(roast_run_ending_view(source->about)) != NULL;
+}
+
 static roast_status add_missing(const roast_summary_source *source, roast_grid *grid,
                                 roast_error *err) {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -132,8 +138,10 @@ static roast_status add_missing(const roast_summary_source *source, roast_grid *
             (wanted[i].needs != NULL && !is_known(source, wanted[i].needs)))
             continue;
         char label[96];
+        const char *why =
+            i == 0 && has_raised(source) ? "the run ended before there was one" : wanted[i].why;
         snprintf(label, sizeof label, "No %s", wanted[i].label);
-        ROAST_TRY(roast_summary_add_fact(grid, label, wanted[i].why, NULL, 0, err));
+        ROAST_TRY(roast_summary_add_fact(grid, label, why, NULL, 0, err));
     }
     return ROAST_OK;
 }

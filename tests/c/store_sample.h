@@ -443,7 +443,8 @@ static inline void assert_same_ending(const roast_ending *want, const roast_endi
     }
     assert_int_equal(roast_ending_skipped_count(want), roast_ending_skipped_count(got));
     for (uint32_t i = 0; i < roast_ending_skipped_count(want); i++) {
-        roast_skipped_file one = roast_ending_skipped(want, i), other = roast_ending_skipped(got, i);
+        roast_skipped_file one = roast_ending_skipped(want, i),
+                           other = roast_ending_skipped(got, i);
         assert_same_str(one.dataset, other.dataset);
         assert_same_str(one.file, other.file);
         assert_same_str(one.reason, other.reason);

@@ -53,8 +53,9 @@ static void test_texts_are_copied(void **state) {
     assert_str("a.root", roast_ending_skipped(ending, 0).file);
     assert_null(roast_ending_skipped(ending, 0).reason.data);
     assert_null(roast_ending_skipped(ending, 1).file.data);
-    assert_status(ROAST_EINVAL, roast_ending_add_skipped(
-                                    ending, &(roast_skipped_file){.file = roast_str_of("x")}, NULL));
+    assert_status(
+        ROAST_EINVAL,
+        roast_ending_add_skipped(ending, &(roast_skipped_file){.file = roast_str_of("x")}, NULL));
     assert_int_equal(1, roast_ending_skipped_count(ending));
     roast_ending_free(ending);
 }
@@ -142,6 +143,36 @@ static void test_long_texts_are_cut_between_characters(void **state) {
     roast_run_free(run);
 }
 
+static void test_drawing(void **state) {
+    (void)state;
+    roast_error err;
+    roast_sink *sink = NULL;
+    roast_headline headline = {"Failed: one two", "Warning: three"};
+    assert_ok(roast_sink_new_memory(&sink, &err), err);
+    roast_headline_draw(&headline, 12, sink);
+    headline = (roast_headline){"", ""};
+    roast_headline_draw(&headline, 12, sink);
+    assert_ok(roast_sink_finish(sink, &err), err);
+    assert_str("Failed: one\n  two\nWarning:\n  three\n\n", roast_sink_memory(sink));
+    roast_sink_free(sink);
+}
+
+static void test_the_summary_has_it(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = NULL;
+    roast_metrics *metrics = NULL;
+    roast_summary *summary = NULL;
+    assert_ok(roast_run_new(&run, &err), err);
+    roast_run_take_ending(run, ending_of(ROAST_END_interrupted));
+    assert_ok(roast_metrics_compute(run, &metrics, &err), err);
+    assert_ok(roast_summary_new(metrics, run, NULL, &summary, &err), err);
+    assert_string_equal("Interrupted", roast_summary_headline(summary)->outcome);
+    roast_summary_free(summary);
+    roast_metrics_free(metrics);
+    roast_run_free(run);
+}
+
 /* ---- findings ---- */
 
 static roast_run *run_with(roast_ending *ending) {
@@ -212,6 +243,8 @@ int main(void) {
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_headlines),
         cmocka_unit_test(test_long_texts_are_cut_between_characters),
+        cmocka_unit_test(test_drawing),
+        cmocka_unit_test(test_the_summary_has_it),
         cmocka_unit_test(test_findings_of_a_failed_run),
         cmocka_unit_test(test_what_was_made_good_is_no_loss),
         cmocka_unit_test(test_skipped_files),

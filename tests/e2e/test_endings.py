@@ -161,6 +161,47 @@ def test_nothing_of_the_users_error_is_kept(caught, fileset):
     assert seen and seen[0]() is None
 
 
+class Dies(Plain):
+    """With its process, on the second chunk of each file of `on`."""
+
+    def process(self, events):
+        metadata = events.metadata
+        if metadata["dataset"] == self.on and metadata["entrystart"] > 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"events": len(events)}
+
+
+def lost_work(mc):
+    (finding,) = [one for one in mc.diagnose() if one["kind"] == "lost_work"]
+    return finding
+
+
+@pytest.mark.parametrize("pool", [None, concurrent.futures.ProcessPoolExecutor])
+def test_a_process_of_a_pool_that_is_killed(pool, fileset):
+    options = {} if pool is None else {"pool": pool}
+    executor = processor.FuturesExecutor(status=False, workers=2, **options)
+    with pytest.raises(concurrent.futures.BrokenExecutor), MetricsCollector(executor) as mc:
+        runner_of(executor)(fileset, processor_instance=Dies("data"))
+    assert mc.outcome == "failed" and mc.get_metrics()["error"]["type"] in ("TerminatedWorkerError", "BrokenProcessPool")
+    assert mc.run.ending["pieces"] == 12 and mc.run.ending["pieces_done"] <= 10
+    finding = lost_work(mc)
+    assert finding["severity"] == "critical" and finding["title"].startswith("The run failed after ")
+    assert "A process of the pool was killed" in finding["advice"]
+    assert "mc.attempts" not in finding["advice"] and "missing in the result" not in finding["title"]
+    assert mc.metrics["skipped_files"] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_finding_of_a_run_that_raised(kind, fileset, request):
+    executor = executor_of(kind, request)
+    with pytest.raises(Exception, match="by design"), MetricsCollector(executor) as mc:
+        runner_of(executor)(fileset, processor_instance=Plain("wjets"))
+    finding = lost_work(mc)
+    assert finding["severity"] == "critical" and "ValueError" in finding["title"]
+    assert ("mc.attempts" in finding["advice"]) == bool(mc.attempts) == (kind == "dask")
+    assert "missing in the result" not in finding["title"]
+
+
 def test_metrics_are_missing_only_where_there_are_none():
     with MetricsCollector(processor.IterativeExecutor(status=False)) as mc:
         pass

@@ -58,7 +58,7 @@ def test_the_first_line(name, folder, capsys, monkeypatch):
     assert json.loads(roast("diagnose", folder / name, "--json"))["outcome"] == outcome
     for page in (report_html(run), run._repr_html_()):
         assert f'<p class="outcome {outcome}">' in page
-        assert ('<p class="outcome warning">Warning: events of 1 file' in page) == (name == "skipped")
+        assert ('<p class="outcome warning"><bdi>Warning: events of 1 file' in page) == (name == "skipped")
         top = page[page.index('<p class="outcome'):]
         assert top.index("chunks") < (top + "tile").index("tile")
 
@@ -68,4 +68,6 @@ def test_the_list_of_measurements(folder):
     assert listed == {"skipped": "done", "failed": "failed", "interrupted": "interrupted"}
     only = json.loads(roast("ls", "--json", "-f", "outcome=failed", folder))
     assert [one["name"] for one in only] == ["failed"]
-    assert "Outcome" in roast("ls", folder) and "interrupted" in roast("ls", folder)
+    table = roast("ls", folder)
+    assert "Outcome" in table and " interrupted " in table
+    assert max(map(len, table.splitlines())) <= 80

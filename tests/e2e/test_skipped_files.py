@@ -112,6 +112,9 @@ def test_a_file_that_does_not_exist(kind, fileset, request, tmp_path):
     assert (skipped["dataset"], skipped["file"]) == ("wjets", missing)
     assert skipped["reason"].startswith("FileNotFoundError: ")
     assert mc.failed_fileset() == {"wjets": {"files": {missing: "Events"}}}
+    (finding,) = [one for one in mc.diagnose() if one["kind"] == "lost_work"]
+    assert finding["title"] == "The run failed: FileNotFoundError" and "Check the file" in finding["advice"]
+    assert "missing.root" in finding["evidence"]
 
 
 def test_a_file_that_a_later_call_has_processed(with_a_bad_one):

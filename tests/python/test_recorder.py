@@ -124,9 +124,9 @@ def test_pieces_that_failed():
     items = [item(0), item(10), item(20)]
     records = ChunkLog([record(0), record(10, error="bad luck"), record(20, error="bad luck"), record(20)])
     call_of(recorder, Analysis(), items=items, failed=[items[1], items[2]], chunks=[records])
-    recorder.settle(Run(chunks=records))
+    recorder.settle(lambda: Run(chunks=records))
     assert recorder.work.failed_items == [items[1]]
-    recorder.settle(Run(chunks=records))
+    recorder.settle(lambda: Run(chunks=records))
     assert recorder.work.failed_items == [items[1]]
 
 

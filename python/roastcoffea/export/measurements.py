@@ -317,6 +317,6 @@ def _ending_of(metrics: Mapping[str, Any]) -> dict[str, Any] | None:
     known = {name: metrics.get(name) for name in ("outcome", "error", "skipped_files")}
     try:
         _core.Run(ending=known)
-    except (TypeError, ValueError):  # metrics of the user's own, which have these names
+    except (TypeError, ValueError, OverflowError):  # metrics of the user's own, which have these names
         return None
     return known if known["outcome"] is not None else None
