@@ -162,8 +162,7 @@ void ext_events_before(ext_state *state, PyObject *events, roast_utc now, ext_ho
         return;
     PyObject *mapping = ext_quiet_attr(factory, state->str_mapping);
     PyObject *source = source_of(state, factory);
-    ext_requests before =
-        ext_handle_begin(&holder->handle, source, ext_requests_of(state, source));
+    ext_requests before = ext_handle_begin(&holder->handle, source, ext_requests_of(state, source));
     put_metadata_bytes(state, factory, mapping, before.bytes, out);
     holder->accessed_before = accessed_so_far(state, factory);
     if (mapping != NULL)

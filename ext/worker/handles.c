@@ -106,7 +106,8 @@ ext_requests ext_handle_end(ext_handle_use *use, PyObject *source, ext_requests 
     ext_file_handle *handle = use->handle;
     if (handle == NULL)
         return now;
-    bool same = ext_weak_target(handle->source) == source, alone = use->overlaps == handle->overlaps;
+    bool same = ext_weak_target(handle->source) == source,
+         alone = use->overlaps == handle->overlaps;
     ext_handle_drop(use);
     if (!same)
         return UNKNOWN;

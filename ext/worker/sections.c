@@ -320,10 +320,11 @@ static PyMethodDef section_methods[] = {
         "roastcoffea._core." name, sizeof(section_object), 0,                                      \
         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, id##_slots}
 
-SECTION_SPEC(time_section, "track_time",
-             "track_time(processor, name)\n--\n\n"
-             "Context manager: the time spent in a part of process(), under `name`. Where process() "
-             "is a function, pass its events or None as the processor.");
+SECTION_SPEC(
+    time_section, "track_time",
+    "track_time(processor, name)\n--\n\n"
+    "Context manager: the time spent in a part of process(), under `name`. Where process() "
+    "is a function, pass its events or None as the processor.");
 SECTION_SPEC(memory_section, "track_memory",
              "track_memory(processor, name)\n--\n\n"
              "Context manager: the change of resident memory over a part of process().");

@@ -180,8 +180,8 @@ def _add_branches(of: Any, outer: str, found: _Tree, depth: int) -> bool | None:
 
 def _read_ntuple(tree: Any) -> _Tree | None:
     """From the list of pages, which is read when the tree is opened. A column belongs to the innermost field that has a
-    name; who reads a field reads those inside of it too. A projected field ("Muon_pt") stands for columns of another one
-    ("_collection6.Muon_pt"), which it may share with more: it has no size of its own to be told."""
+    name; who reads a field reads those inside of it too. A projected field ("Muon_pt") stands for columns of another
+    one ("_collection6.Muon_pt"). Fields that have columns in common with others have no size of their own."""
     if tree._header is None or tree._footer is None or not tree._page_list_envelopes:
         return None
     sizes, uncompressed = _column_sizes(tree)
@@ -204,6 +204,8 @@ def _read_ntuple(tree: Any) -> _Tree | None:
             found.bytes.append(own)
             found.uncompressed.append(own)
             around.append(outer)
+            if outer >= 0:
+                found.bytes[outer] = found.uncompressed[outer] = -1
             inside.append(set())
         at = place[i]
         columns = columns_of.get(i if source is None else source, ())
@@ -230,7 +232,8 @@ def _column_sizes(tree: Any) -> tuple[list[int], list[int]]:
             for column, pages in zip(range(len(bits)), cluster, strict=False):
                 of_column = pages._fields["pages"]
                 sizes[column] += sum(page._fields["locator"]._fields["num_bytes"] for page in of_column)
-                uncompressed[column] += sum((page._fields["num_elements"] * bits[column] + 7) // 8 for page in of_column)
+                elements = (page._fields["num_elements"] for page in of_column)
+                uncompressed[column] += sum((count * bits[column] + 7) // 8 for count in elements)
     return sizes, uncompressed
 
 

@@ -181,11 +181,11 @@ static roast_status measure_file(roast_file_totals *totals, const roast_file *me
             read->uncompressed_bytes =
                 roast_add_capped(read->uncompressed_bytes, branch.uncompressed_bytes);
     }
-    if (whole != NULL && whole->bytes >= 0) {
+    if (!read->sized && whole != NULL && whole->bytes >= 0) {
         read->sized = true;
         read->bytes = whole->bytes;
     }
-    if (whole != NULL && whole->uncompressed_bytes >= 0) {
+    if (!read->sized_uncompressed && whole != NULL && whole->uncompressed_bytes >= 0) {
         read->sized_uncompressed = true;
         read->uncompressed_bytes = whole->uncompressed_bytes;
     }

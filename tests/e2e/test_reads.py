@@ -11,7 +11,7 @@ from coffea.nanoevents import NanoAODSchema, NanoEventsFactory
 from files import nano_columns, write_parquet, write_projected, write_rntuple, write_ttree
 
 from roastcoffea import MetricsCollector, track_metrics
-from roastcoffea._core import faults
+from roastcoffea._core import Run, faults
 
 KEY = "__roastcoffea_metrics__"
 COMPRESSIONS = {
@@ -209,7 +209,11 @@ def test_rntuple_with_records(tmp_path):
         assert chunk["accessed_bytes"] == sum(small for small, _ in sizes.values())
         about = chunk["file_metadata"]
         assert set(about["branch_bytes"]) == set(tree.keys())
-        assert sum(about["branch_bytes"].values()) == about["total_tree_bytes"]
+        assert about["branch_bytes"].pop("Jet") is None  # it has the columns of its fields, and one of its own
+        assert 0 < sum(about["branch_bytes"].values()) < about["total_tree_bytes"]
+        assert about["total_tree_bytes"] == chunk["accessed_bytes"]
+        metrics = Run(chunks=[chunk]).metrics()
+        assert metrics["file_read_metrics"][str(path)]["bytes_read"] == chunk["accessed_bytes"]
 
 
 def test_rntuple_with_projected_fields(tmp_path):
