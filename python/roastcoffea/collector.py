@@ -511,9 +511,15 @@ class MetricsCollector(Results):
             figures={**(spans.get("cumulative_worker_metrics", spans) if spans else {}), **self._recorder.figures()},
             span_metrics=self.span_metrics,
             attempts=found.attempts,
+            phases=self._phases(),
             custom_metrics=self.custom_metrics,
             sections=self.section_metrics,
         )
+
+    def _phases(self) -> list[tuple[str, float, float]]:
+        """On the clock of the run."""
+        offset = self._engine.clock_offset
+        return [(kind, begun + offset, ended + offset) for kind, begun, ended in self._recorder.phases]
 
     def _report(self) -> dict[str, Any] | None:
         if self._given_report is not None:

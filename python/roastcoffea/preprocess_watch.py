@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from roastcoffea._core import now
 from roastcoffea.backends._executors import kind_of, sends_by_value
 from roastcoffea.backends._remote import by_value
 from roastcoffea.closures import find, replace
@@ -32,6 +33,7 @@ class Preprocessing:
         """`fetcher` is the function of Coffea's that opens a file."""
         self.fetcher = fetcher
         self.executing = False  # whether an executor has it
+        self.begun = self.ended = now()
         self.seconds = 0.0
         self.files = 0
         self.bytes: int | None = 0

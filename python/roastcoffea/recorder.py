@@ -32,6 +32,7 @@ class Recorder:
         self.calls: list[dict[str, Any]] = []  # the settings of each
         self.reports: list[dict[str, Any]] = []
         self.preprocessing: list[Preprocessing] = []
+        self.phases: list[tuple[str, float, float]] = []  # what the client waited for, on its clock
         self.records = ChunkLog()  # from outputs and messages, each once
         self.replayed = 0  # chunks that came from a checkpoint
         self.failed_items: list[Any] = []  # pieces of work, from `settle` on
@@ -99,6 +100,8 @@ class Recorder:
     def call_ends(self, call: RunnerCall) -> None:
         with self._lock:
             try:
+                if len(call.execution) > 1:
+                    self.phases.append(("execution", call.execution[0], call.execution[-1]))
                 self._items += call.items
                 self._tasks.add(call.tasks)
                 self.replayed += call.replayed
@@ -121,6 +124,7 @@ class Recorder:
 
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         self.preprocessing.append(preprocessing)
+        self.phases.append(("preprocessing", preprocessing.begun, preprocessing.ended))
 
     # ---- records ----
 

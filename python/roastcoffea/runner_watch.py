@@ -19,7 +19,7 @@ from contextvars import ContextVar, Token
 from importlib import import_module
 from typing import Any, Protocol
 
-from roastcoffea._core import track_metrics
+from roastcoffea._core import now, track_metrics
 from roastcoffea.backends._executors import kind_of
 from roastcoffea.closures import argument, find, replace, with_arguments
 from roastcoffea.guard import attempt, hook
@@ -65,6 +65,7 @@ class RunnerCall:
         self.tasks = Tasks()
         self.failed: list[Any] = []  # of the pieces, those that a pool of this machine could not do
         self.executing = False  # whether an executor has the pieces
+        self.execution: list[float] = []  # when the executor began and ended
         self.looked = False  # whether what is ours was taken out of the output
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
         self.replayed = 0  # of the pieces, those that came from a checkpoint
@@ -301,8 +302,11 @@ def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
         begun = _begin_execution(self, items, function)
         if begun is None:
             return original(self, items, function, *args, **kwargs)
-        closure, look_at = begun
-        result = original(self, items, closure, *args, **kwargs)
+        closure, look_at, execution = begun
+        try:
+            result = original(self, items, closure, *args, **kwargs)
+        finally:
+            _end_execution(execution)
         look_at(result)
         return result
 
@@ -310,12 +314,15 @@ def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @hook("the arguments of the executor could not be read")
-def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Callable[[Any], None]] | None:
-    """What to execute instead, and who looks at the result; None where nobody watches, and where the method of one
+def _begin_execution(
+    executor: Any, items: Any, function: Any
+) -> tuple[Any, Callable[[Any], None], list[float]] | None:
+    """What to execute instead, who looks at the result, and where to note the end; None where nobody watches, and where the method of one
     executor calls that of another, both of which are wrapped."""
     preprocessing, call = _preprocessing.get(), _call.get()
     if preprocessing is not None:
-        return None if preprocessing.executing else count_reading(executor, function, preprocessing)
+        counting = None if preprocessing.executing else count_reading(executor, function, preprocessing)
+        return None if counting is None else (*counting, [])
     if call is None or call.executing:
         return None
     work = find(function, getattr(type(call.runner), "_work_function", None))
@@ -325,7 +332,13 @@ def _begin_execution(executor: Any, items: Any, function: Any) -> tuple[Any, Cal
     call.items = list(items)
     call.tell("work_is_known")
     closure = _with_report(call, work) or work
-    return replace(function, work, closure), functools.partial(_look_at_output, call)
+    call.execution.append(now())
+    return replace(function, work, closure), functools.partial(_look_at_output, call), call.execution
+
+
+@hook("when the executor ended is not known")
+def _end_execution(execution: list[float]) -> None:
+    execution.append(now())
 
 
 @hook("Coffea's report is not there")
@@ -423,6 +436,7 @@ def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, Toke
 def _end_preprocessing(preprocessing: Preprocessing, token: Token[Any], begun: float) -> None:
     _leave(_preprocessing, token)
     preprocessing.seconds += time.perf_counter() - begun
+    preprocessing.ended = now()
     for watcher in _watchers():
         attempt("preprocessing", watcher.note, watcher.preprocessed, preprocessing)
 
