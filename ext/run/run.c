@@ -142,17 +142,17 @@ static int note_left_out(run_object *self) {
 }
 
 static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"report",          "t_start", "t_end",          "chunks",
-                               "series",          "spans",   "processor_name", "custom_metrics",
-                               "section_metrics", "meta",    "notes",          "replayed",
-                               "attempts",        "phases",  NULL};
+    static char *keywords[] = {
+        "report", "t_start",        "t_end",          "chunks",          "series",
+        "spans",  "processor_name", "custom_metrics", "section_metrics", "meta",
+        "notes",  "replayed",       "attempts",       "phases",          NULL};
     PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
     PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
     PyObject *notes = NULL, *attempts = NULL, *phases = NULL;
     unsigned long long replayed = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOO:Run", keywords, &report, &start,
-                                     &end, &chunks, &series, &spans, &processor, &custom, &sections,
-                                     &meta, &notes, &replayed, &attempts, &phases))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOO:Run", keywords, &report,
+                                     &start, &end, &chunks, &series, &spans, &processor, &custom,
+                                     &sections, &meta, &notes, &replayed, &attempts, &phases))
         return NULL;
     run_object *self = (run_object *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -163,7 +163,8 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         run_input_set_tracking(&self->input, series) != 0 ||
         run_input_set_spans(&self->input, spans, processor) != 0 ||
         run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
-        take_notes(self, notes) != 0 || take_phases(self, phases) != 0 || take_attempts(self, attempts, processor) != 0 ||
+        take_notes(self, notes) != 0 || take_phases(self, phases) != 0 ||
+        take_attempts(self, attempts, processor) != 0 ||
         run_input_set_chunks(&self->input, chunks) != 0 || note_left_out(self) != 0)
         Py_CLEAR(self);
     else
@@ -474,7 +475,9 @@ static PyGetSetDef run_getset[] = {
     {"t_end", run_time, NULL, "Seconds; None unless start and end are known.", (void *)1},
     {"notes", run_notes, NULL, "What could not be measured and why, in words.", NULL},
     {"phases", run_phases, NULL,
-     "[(kind, start, end), ...]: what the client waited for; kind is 'preprocessing' or 'execution'.", NULL},
+     "[(kind, start, end), ...]: what the client waited for; kind is 'preprocessing' or "
+     "'execution'.",
+     NULL},
     {"replayed", run_replayed, NULL,
      "Chunks that a checkpoint replayed with the numbers of another run; they are in no figure.",
      NULL},

@@ -10,21 +10,21 @@
 
 /* One row per part, in the order of display. Labels are in the catalogue: ROAST_METRIC(budget_<part>, ...). */
 #define ROAST_BUDGET_PARTS(X)                                                                      \
-    X(preprocessing) /* reading the lengths of the files; threads that waited for it */            \
+    X(preprocessing)  /* reading the lengths of the files; threads that waited for it */           \
     X(before_process) /* task start to entry: open the file, build events */                       \
-    X(read) /* inside process() */                                                                 \
-    X(compute_cpu) /* inside process(), the rest */                                                \
+    X(read)           /* inside process() */                                                       \
+    X(compute_cpu)    /* inside process(), the rest */                                             \
     X(compute_offcpu)                                                                              \
     X(after_process) /* return to task end: pickle, compress */                                    \
     X(reduction)                                                                                   \
-    X(other_tasks) /* the user's own, other clients' */                                            \
+    X(other_tasks)     /* the user's own, other clients' */                                        \
     X(worker_overhead) /* a thread was free, a task was on the worker */                           \
-    X(lost) /* attempts without a result */                                                        \
-    X(client) /* threads waited for the client */                                                  \
-    X(idle_ramp_up) /* before the worker's first task */                                           \
-    X(idle_starved) /* no runnable task was left for it */                                         \
-    X(idle_between) /* runnable tasks were queued, none was sent to it */                          \
-    X(idle_tail) /* after the last processing task has begun */                                    \
+    X(lost)            /* attempts without a result */                                             \
+    X(client)          /* threads waited for the client */                                         \
+    X(idle_ramp_up)    /* before the worker's first task */                                        \
+    X(idle_starved)    /* no runnable task was left for it */                                      \
+    X(idle_between)    /* runnable tasks were queued, none was sent to it */                       \
+    X(idle_tail)       /* after the last processing task has begun */                              \
     X(unaccounted)
 typedef enum roast_budget_part {
 #define X(name) ROAST_PART_##name,

@@ -16,8 +16,8 @@ roast_status roast_budget_cpu_load(const roast_series *series, uint32_t worker,
         if (cpu->count > 0 && percent > 0)
             total += percent / 100 * (double)(when - cpu->points[cpu->count - 1].when) / 1e6;
         void *points = cpu->points;
-        ROAST_TRY(roast_array_reserve(&points, &cpu->capacity, sizeof *cpu->points,
-                                      cpu->count + 1));
+        ROAST_TRY(
+            roast_array_reserve(&points, &cpu->capacity, sizeof *cpu->points, cpu->count + 1));
         cpu->points = points;
         cpu->points[cpu->count++] = (roast_budget_cpu_point){when, total};
     }

@@ -115,12 +115,13 @@ typedef struct roast_budget_work {
     roast_match match;
     bool has_phases; /* of the client */
     bool sees_idle;  /* tasks or spans tell when a thread had nothing to do */
-    roast_stretches preprocessing, busy; /* the client was in it; the engine had other tasks of the run */
-    roast_stretches queue;               /* the scheduler had runnable tasks that it had not sent */
+    roast_stretches preprocessing,
+        busy;              /* the client was in it; the engine had other tasks of the run */
+    roast_stretches queue; /* the scheduler had runnable tasks that it had not sent */
     /* What a free thread waited for. No two of these sets overlap. */
     roast_stretches client, waiting; /* for preprocessing */
-    roast_stretches tails;           /* on this machine: the last chunk had begun and had not ended */
-    roast_stretches blind;           /* on this machine: pieces ran without a record */
+    roast_stretches tails; /* on this machine: the last chunk had begun and had not ended */
+    roast_stretches blind; /* on this machine: pieces ran without a record */
 } roast_budget_work;
 
 /* ---- budget_stretches.c ---- */

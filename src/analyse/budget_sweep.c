@@ -163,18 +163,20 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
         return;
     }
     const roast_budget_clocks *chunk = &s->work->chunks[task->chunk];
-    double scale = whole > 0 ? seconds / whole : 0;
     double before =
         isnan(chunk->before) ? (double)(chunk->start - task->start) / 1e6 : chunk->before;
     before = before < 0 ? 0 : least(before, whole);
     double duration = least(chunk->duration, whole - before);
     double read = isnan(chunk->read) ? 0 : least(chunk->read, duration);
+    /* The clocks of a chunk are exact. Where tasks seem to overlap a little on a thread, after_process takes it. */
+    bool fits = before + duration <= seconds;
+    double scale = fits ? 1 : whole > 0 ? seconds / whole : 0;
     const struct {
         roast_budget_part part;
         double seconds;
     } shares[] = {{ROAST_PART_before_process, before},
                   {ROAST_PART_read, read},
-                  {ROAST_PART_after_process, whole - before - duration}};
+                  {ROAST_PART_after_process, (fits ? seconds : whole) - before - duration}};
     for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)
         roast_budget_add(s->work, shares[i].part, shares[i].seconds * scale, s->worker, chunk);
     if (isnan(chunk->cpu))

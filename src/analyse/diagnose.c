@@ -79,7 +79,7 @@ roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict) {
  * unaccounted for. */
 static bool knows_the_chunks(const roast_budget *budget, const roast_facts *facts) {
     static const roast_budget_part parts[] = {ROAST_PART_before_process, ROAST_PART_read,
-                                              ROAST_PART_compute_cpu,    ROAST_PART_compute_offcpu,
+                                              ROAST_PART_compute_cpu, ROAST_PART_compute_offcpu,
                                               ROAST_PART_after_process};
     double seconds = roast_budget_has_attempts(budget)
                          ? fmax(0, roast_budget_total(budget)->parts[ROAST_PART_unaccounted])

@@ -55,8 +55,7 @@ roast_status roast_chunk_totals_add(roast_chunk_totals *totals, const roast_chun
         add_to_dataset(&totals->unknown, chunk);
         return ROAST_OK;
     }
-    ROAST_TRY(
-        roast_groups_find_ref(&totals->datasets, chunk->packed.dataset, chunk->dataset, &id));
+    ROAST_TRY(roast_groups_find_ref(&totals->datasets, chunk->packed.dataset, chunk->dataset, &id));
     add_to_dataset(roast_groups_item(&totals->datasets, id), chunk);
     return ROAST_OK;
 }

@@ -77,7 +77,8 @@ static size_t bucket_of(const roast_match *match, uint64_t key) {
  * all chunks. `sorted` has room for all of them. */
 static void fill_buckets(roast_match *match, roast_match_chunk *sorted) {
     size_t buckets = (size_t)1 << match->bits;
-    uint32_t *next = match->first + 1; /* moves on to the end of its bucket, which is the next one's beginning */
+    uint32_t *next =
+        match->first + 1; /* moves on to the end of its bucket, which is the next one's beginning */
     for (size_t i = 0; i < match->count; i++)
         next[bucket_of(match, match->chunks[i].key) + 1]++;
     for (size_t b = 0; b < buckets; b++)

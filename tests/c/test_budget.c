@@ -27,10 +27,14 @@ static void test_one_task_in_all_its_phases(void **state) {
     assert_near(0.35, total->offcpu_rest);
     assert_near(0.5, roast_budget_saving(budget, ROAST_PART_idle_ramp_up));
     assert_true(roast_budget_saving(budget, ROAST_PART_COUNT) == 0);
-    assert_parts(row_named(budget, ROAST_BY_worker, "w"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 4, 0.5, 0, 0, 0, 0);
-    assert_parts(row_named(budget, ROAST_BY_host, "node"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 4, 0.5, 0, 0, 0, 0);
-    assert_parts(row_named(budget, ROAST_BY_dataset, "ttbar"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    assert_parts(row_named(budget, ROAST_BY_file, NULL), NOT, 0, 0, 0, 0, 0, 0, 0, 1.5, 0, 4, 0.5, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "w"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 4,
+                 0.5, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_host, "node"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 4,
+                 0.5, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_dataset, "ttbar"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 0, 0,
+                 0, 0, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_file, NULL), NOT, 0, 0, 0, 0, 0, 0, 0, 1.5, 0, 4, 0.5,
+                 0, 0, 0, 0);
     assert_sums(budget);
     roast_budget_free(budget);
     roast_run_free(run);
@@ -50,7 +54,8 @@ static void test_reads_on_the_cpu(void **state) {
         add_chunk(run, "P-1", "w", "ttbar", "f.root",
                   (chunk_times){0, 2, 0, 1, 1.4, NOT, NOT, cases[i].read_cpu});
         roast_budget *budget = budget_of(run);
-        assert_parts(roast_budget_total(budget), NOT, 0, 1, cases[i].cpu, cases[i].off, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0);
+        assert_parts(roast_budget_total(budget), NOT, 0, 1, cases[i].cpu, cases[i].off, 0, 0, 0, 0,
+                     0, 1, 0, 0, 0, 0, 0);
         roast_budget_free(budget);
         roast_run_free(run);
     }
@@ -72,9 +77,12 @@ static void test_idle_by_its_reason(void **state) {
     add_try(attempts, "P", "P-5", "b", ROAST_OUTCOME_done, (try_times){15, 16, 16, 17, 17});
     roast_budget *budget = budget_of(run);
     /* No chunk has a clock: what the tasks did is not known. */
-    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 1, 0, 15);
-    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 2, 7, 1, 3, 3);
-    assert_parts(row_named(budget, ROAST_BY_worker, "never used"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 7, 5, 4, 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0,
+                 1, 0, 15);
+    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 2, 7,
+                 1, 3, 3);
+    assert_parts(row_named(budget, ROAST_BY_worker, "never used"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                 4, 0, 7, 5, 4, 0);
     assert_near(60, roast_budget_total(budget)->available);
     /* Nobody knows the hosts. */
     assert_near(60, row_named(budget, ROAST_BY_host, NULL)->available);
@@ -102,11 +110,14 @@ static void test_what_came_to_nothing(void **state) {
     add_try(attempts, "get_metadata", "get-1", "a", ROAST_OUTCOME_done, (try_times){0, 0, 0, 1, 1});
     add_try(attempts, "foreign", "theirs", "a", ROAST_OUTCOME_lost, (try_times){0, 1, 1, 2, 2});
     roast_budget *budget = budget_of(run);
-    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0.5, 0, 2, 0.5, 0, 1, 2, 0, 2, 6, 0, 0, 0, 6, 0);
-    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 1 + 5, 0, 0, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0.5, 0, 2, 0.5, 0, 1, 2, 0, 2, 6, 0,
+                 0, 0, 6, 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 1 + 5, 0, 0,
+                 0, 0, 0, 0);
     assert_near(26, roast_budget_total(budget)->available);
     /* The chunk that raised says whose loss it was. */
-    assert_parts(row_named(budget, ROAST_BY_dataset, "x"), NOT, 0.5, 0, 2, 0.5, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_dataset, "x"), NOT, 0.5, 0, 2, 0.5, 0, 0, 0, 0, 2, 0, 0,
+                 0, 0, 0, 0);
     assert_true(isnan(roast_budget_total(budget)->offcpu_io));
     assert_true(isnan(roast_budget_total(budget)->offcpu_runqueue));
     assert_near(0.5, roast_budget_total(budget)->offcpu_rest);
@@ -128,6 +139,21 @@ static void test_more_tasks_than_threads_share_them(void **state) {
     roast_run_free(run);
 }
 
+/* The clocks of a chunk stay as they are, so that sums over chunks say the same. */
+static void test_a_task_that_overlaps_a_little(void **state) {
+    (void)state;
+    roast_run *run = run_of(10.6);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 10, 10});
+    add_chunk(run, "P-1", "w", "x", "f", (chunk_times){4, 5, 4, 1, 4, NOT, NOT});
+    add_try(attempts, "mine", "m-1", "w", ROAST_OUTCOME_done, (try_times){9, 9.6, 9.6, 10.6, 10.6});
+    roast_budget *budget = budget_of(run);
+    assert_parts(roast_budget_total(budget), NOT, 4, 1, 4, 0, 0.8, 0, 0.8, 0, 0, 0, 0, 0, 0, 0, 0);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
 static void test_clocks_that_disagree(void **state) {
     (void)state;
     roast_run *run = run_of(10);
@@ -140,7 +166,8 @@ static void test_clocks_that_disagree(void **state) {
     add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){5, 5, 6, 5.5, 6});
     add_try(attempts, "reduce", "reduce-1", "w", ROAST_OUTCOME_done, (try_times){8, 8, 9, 12, 13});
     roast_budget *budget = budget_of(run);
-    assert_parts(roast_budget_total(budget), NOT, 0.5, 1.5, 0, 0, 0, 1, 0, 1 + 1, 0, 4, 1, 0, 0, 0, 0);
+    assert_parts(roast_budget_total(budget), NOT, 0.5, 1.5, 0, 0, 0, 1, 0, 1 + 1, 0, 4, 1, 0, 0, 0,
+                 0);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -213,7 +240,8 @@ static void test_executor_of_this_machine(void **state) {
     roast_budget *budget = budget_of(run);
     assert_false(roast_budget_has_attempts(budget));
     /* The last chunk's task begins at 3, and the last chunk ends at 6: idle is only the thread that is free then. */
-    assert_parts(roast_budget_total(budget), NOT, 1, 0, 4, 1, NOT, NOT, NOT, NOT, 0, NOT, NOT, NOT, NOT, 2, 12);
+    assert_parts(roast_budget_total(budget), NOT, 1, 0, 4, 1, NOT, NOT, NOT, NOT, 0, NOT, NOT, NOT,
+                 NOT, 2, 12);
     assert_near(6, row_named(budget, ROAST_BY_dataset, "x")->available);
     roast_budget_free(budget);
     roast_run_free(run);
@@ -303,7 +331,8 @@ static void test_preprocessing_on_a_cluster(void **state) {
     add_try(attempts, "reduce", "r-2", "w", ROAST_OUTCOME_done, (try_times){6, 6, 6, 8, 8});
     roast_budget *budget = budget_of(run);
     /* Preprocessing: 2.5 of tasks, 3 and 0 of the thread beside them. The client: 0 to 1, 4 to 5, 8 to 10. */
-    assert_parts(roast_budget_total(budget), 2.5 + 3, 0, 0, 0, 0, 0, 2, 1, 0.5, 0, 8, 0, 3, 0, 0, 0);
+    assert_parts(roast_budget_total(budget), 2.5 + 3, 0, 0, 0, 0, 0, 2, 1, 0.5, 0, 8, 0, 3, 0, 0,
+                 0);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -335,7 +364,8 @@ static void test_spans_where_nobody_watched(void **state) {
     add_chunk(run, "P-2", "w", "x", "f", (chunk_times){7, 1, 1, NOT, 1, NOT, NOT});
     roast_budget *budget = budget_of(run);
     /* Idle: 2 before, 1 between, 2 after; two of these five were other tasks, one cannot tell which. */
-    assert_parts(roast_budget_total(budget), NOT, 2, 0, 3, 0, NOT, 1.5, 0.5, NOT, 0, NOT, 1.2, 0, 0.6, 1.2, 0);
+    assert_parts(roast_budget_total(budget), NOT, 2, 0, 3, 0, NOT, 1.5, 0.5, NOT, 0, NOT, 1.2, 0,
+                 0.6, 1.2, 0);
     assert_sums(budget);
     roast_budget_free(budget);
     roast_run_free(run);
@@ -530,6 +560,7 @@ int main(void) {
         cmocka_unit_test(test_idle_by_its_reason),
         cmocka_unit_test(test_what_came_to_nothing),
         cmocka_unit_test(test_more_tasks_than_threads_share_them),
+        cmocka_unit_test(test_a_task_that_overlaps_a_little),
         cmocka_unit_test(test_clocks_that_disagree),
         cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_executor_of_this_machine),
