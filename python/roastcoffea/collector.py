@@ -508,7 +508,11 @@ class MetricsCollector(Results):
             report=report,
             chunks=chunks,
             tracking=self.tracking_data if found.series is None else found.series,
-            figures={**(spans.get("cumulative_worker_metrics", spans) if spans else {}), **self._recorder.figures()},
+            figures={
+                **(spans.get("cumulative_worker_metrics", spans) if spans else {}),
+                **self._recorder.figures(),
+                **({} if found.cpu_seconds is None else {("worker", "process-cpu", "seconds"): found.cpu_seconds}),
+            },
             span_metrics=self.span_metrics,
             attempts=found.attempts,
             phases=self._phases(),
