@@ -40,14 +40,16 @@ static PyObject *row_dict(const roast_budget_row *row) {
     return dict;
 }
 
-/* Seconds saved without each idle part. */
+/* Seconds saved without each idle part that is known. */
 static PyObject *savings_of(const roast_budget *budget) {
     PyObject *savings = PyDict_New();
     for (int part = ROAST_PART_idle_ramp_up; savings != NULL && part <= ROAST_PART_idle_tail;
-         part++)
-        if (ext_put(savings, roast_budget_part_name((roast_budget_part)part),
-                    PyFloat_FromDouble(roast_budget_saving(budget, (roast_budget_part)part))) != 0)
+         part++) {
+        double saved = roast_budget_saving(budget, (roast_budget_part)part);
+        if (!isnan(saved) && ext_put(savings, roast_budget_part_name((roast_budget_part)part),
+                                     PyFloat_FromDouble(saved)) != 0)
             Py_CLEAR(savings);
+    }
     return savings;
 }
 

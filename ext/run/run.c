@@ -16,6 +16,8 @@
 
 #include "roast/budget.h"
 
+#include <string.h>
+
 typedef struct run_object {
     PyObject_HEAD
     run_input input;
@@ -104,23 +106,55 @@ static int take_notes(run_object *self, PyObject *notes) {
     return result;
 }
 
+static int add_phase(roast_run *run, PyObject *item) {
+    const char *name;
+    roast_phase phase = {.kind = ROAST_PHASE_COUNT};
+    roast_error err;
+    if (!PyTuple_Check(item)) {
+        PyErr_Format(PyExc_TypeError, "phases: (kind, start, end) is expected, not %s",
+                     Py_TYPE(item)->tp_name);
+        return -1;
+    }
+    if (!PyArg_ParseTuple(item, "sdd:phases", &name, &phase.start, &phase.end))
+        return -1;
+    for (int kind = 0; kind < ROAST_PHASE_COUNT; kind++)
+        if (strcmp(name, roast_phase_name((roast_phase_kind)kind)) == 0)
+            phase.kind = (roast_phase_kind)kind;
+    return ext_raised(roast_run_add_phase(run, &phase, &err), &err);
+}
+
+static int take_phases(run_object *self, PyObject *phases) {
+    if (ext_is_none(phases))
+        return 0;
+    PyObject *list = PySequence_List(phases);
+    int result = list != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = Py_NewRef(PyList_GET_ITEM(list, i));
+        result = add_phase(self->input.run, item);
+        Py_DECREF(item);
+    }
+    Py_XDECREF(list);
+    return result;
+}
+
 static int note_left_out(run_object *self) {
     roast_error err;
     return ext_raised(roast_run_note_left_out(self->input.run, &err), &err);
 }
 
 static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {
-        "report", "t_start",        "t_end",          "chunks",          "series",
-        "spans",  "processor_name", "custom_metrics", "section_metrics", "meta",
-        "notes",  "replayed",       "attempts",       "ending",          NULL};
+    static char *keywords[] = {"report",          "t_start", "t_end",          "chunks",
+                               "series",          "spans",   "processor_name", "custom_metrics",
+                               "section_metrics", "meta",    "notes",          "replayed",
+                               "attempts",        "ending",  "phases",         NULL};
     PyObject *report = NULL, *start = NULL, *end = NULL, *chunks = NULL, *series = NULL;
     PyObject *spans = NULL, *processor = NULL, *custom = NULL, *sections = NULL, *meta = NULL;
-    PyObject *notes = NULL, *attempts = NULL, *ending = NULL;
+    PyObject *notes = NULL, *attempts = NULL, *ending = NULL, *phases = NULL;
     unsigned long long replayed = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOO:Run", keywords, &report,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOOOOKOOO:Run", keywords, &report,
                                      &start, &end, &chunks, &series, &spans, &processor, &custom,
-                                     &sections, &meta, &notes, &replayed, &attempts, &ending))
+                                     &sections, &meta, &notes, &replayed, &attempts, &ending,
+                                     &phases))
         return NULL;
     run_object *self = (run_object *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -131,7 +165,8 @@ static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         run_input_set_tracking(&self->input, series) != 0 ||
         run_input_set_spans(&self->input, spans, processor) != 0 ||
         run_input_set_sections(&self->input, sections) != 0 || take_meta(self, meta) != 0 ||
-        take_notes(self, notes) != 0 || take_attempts(self, attempts, processor) != 0 ||
+        take_notes(self, notes) != 0 || take_phases(self, phases) != 0 ||
+        take_attempts(self, attempts, processor) != 0 ||
         ext_take_ending(self->input.run, ending) != 0 ||
         run_input_set_chunks(&self->input, chunks) != 0 || note_left_out(self) != 0)
         Py_CLEAR(self);
@@ -244,6 +279,17 @@ static PyObject *run_replayed(PyObject *op, void *unused) {
 static PyObject *run_ending(PyObject *op, void *unused) {
     (void)unused;
     return ext_ending_dict(((run_object *)op)->input.run);
+}
+
+static PyObject *phase_at(const void *run, uint32_t index) {
+    roast_phase phase = roast_run_phase(run, index);
+    return Py_BuildValue("(sdd)", roast_phase_name(phase.kind), phase.start, phase.end);
+}
+
+static PyObject *run_phases(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_run *run = ((run_object *)op)->input.run;
+    return ext_list(run, roast_run_phase_count(run), phase_at);
 }
 
 /* ---- report and spans ---- */
@@ -436,6 +482,10 @@ static PyGetSetDef run_getset[] = {
     {"t_start", run_time, NULL, "Seconds; None unless start and end are known.", NULL},
     {"t_end", run_time, NULL, "Seconds; None unless start and end are known.", (void *)1},
     {"notes", run_notes, NULL, "What could not be measured and why, in words.", NULL},
+    {"phases", run_phases, NULL,
+     "[(kind, start, end), ...]: what the client waited for; kind is 'preprocessing' or "
+     "'execution'.",
+     NULL},
     {"replayed", run_replayed, NULL,
      "Chunks that a checkpoint replayed with the numbers of another run; they are in no figure.",
      NULL},

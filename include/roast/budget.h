@@ -8,24 +8,26 @@
 #include "roast/base.h"
 #include "roast/run.h"
 
-/* One row per part, in the order of display: name, label. */
+/* One row per part, in the order of display. Labels are in the catalogue: ROAST_METRIC(budget_<part>, ...). */
 #define ROAST_BUDGET_PARTS(X)                                                                      \
-    X(before_process, "Before process()") /* task start to entry: open the file, build events */   \
-    X(read, "Reading Columns")            /* inside process() */                                   \
-    X(compute_cpu, "Computing, on CPU")   /* inside process(), the rest */                         \
-    X(compute_offcpu, "Computing, off CPU")                                                        \
-    X(after_process, "After process()") /* return to task end: pickle, compress */                 \
-    X(reduction, "Reduction Tasks")                                                                \
-    X(other_tasks, "Other Tasks")          /* preprocessing, the user's own, other clients' */     \
-    X(worker_overhead, "Worker Overhead")  /* a thread was free, a task was on the worker */       \
-    X(lost, "Lost Work")                   /* attempts without a result */                         \
-    X(idle_ramp_up, "Idle: Ramp-up")       /* before the worker's first task */                    \
-    X(idle_starved, "Idle: Starved")       /* no runnable task was left for it */                  \
-    X(idle_between, "Idle: Between Tasks") /* runnable tasks were queued, none was sent to it */   \
-    X(idle_tail, "Idle: Tail")             /* after the last processing task has begun */          \
-    X(unaccounted, "Unaccounted")
+    X(preprocessing)  /* reading the lengths of the files; threads that waited for it */           \
+    X(before_process) /* task start to entry: open the file, build events */                       \
+    X(read)           /* inside process() */                                                       \
+    X(compute_cpu)    /* inside process(), the rest */                                             \
+    X(compute_offcpu)                                                                              \
+    X(after_process) /* return to task end: pickle, compress */                                    \
+    X(reduction)                                                                                   \
+    X(other_tasks)     /* the user's own, other clients' */                                        \
+    X(worker_overhead) /* a thread was free, a task was on the worker */                           \
+    X(lost)            /* attempts without a result */                                             \
+    X(client)          /* threads waited for the client */                                         \
+    X(idle_ramp_up)    /* before the worker's first task */                                        \
+    X(idle_starved)    /* no runnable task was left for it */                                      \
+    X(idle_between)    /* runnable tasks were queued, none was sent to it */                       \
+    X(idle_tail)       /* after the last processing task has begun */                              \
+    X(unaccounted)
 typedef enum roast_budget_part {
-#define X(name, label) ROAST_PART_##name,
+#define X(name) ROAST_PART_##name,
     ROAST_BUDGET_PARTS(X)
 #undef X
         ROAST_PART_COUNT
@@ -44,8 +46,14 @@ typedef enum roast_budget_split {
 } roast_budget_split;
 const char *roast_budget_split_name(roast_budget_split split);
 
-/* All in core-seconds. A part that is not known is NaN: without attempts after_process and worker_overhead, without
- * attempts and spans also reduction and other_tasks. */
+/* All in core-seconds. A part that nobody could tell is NaN:
+ *   preprocessing              without phases of the client
+ *   client                     without attempts and phases
+ *   before_process, read, lost without attempts and records of chunks
+ *   compute_offcpu             without attempts, records and spans
+ *   after_process, worker_overhead without attempts
+ *   reduction, other_tasks     without attempts and spans
+ *   idle_...                   without attempts, or spans and records; with records alone only idle_tail is known */
 typedef struct roast_budget_row {
     roast_str
         name; /* absent: of the whole run; among datasets and files: the time that belongs to none of them */
@@ -72,7 +80,7 @@ const roast_budget_row *roast_budget_total(const roast_budget *budget);
 const roast_budget_row *roast_budget_rows(const roast_budget *budget, roast_budget_split split,
                                           uint32_t *count);
 /* Seconds by which the run would have been shorter without this part: its core-seconds divided by the average
- * number of threads. 0 without threads. */
+ * number of threads. 0 without threads; NaN if the part is not known. */
 double roast_budget_saving(const roast_budget *budget, roast_budget_part part);
 /* Whether the tries of the tasks were known. Without them the clocks of the chunks are used. */
 bool roast_budget_has_attempts(const roast_budget *budget);

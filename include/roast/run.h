@@ -63,6 +63,30 @@ roast_str roast_run_note(const roast_run *run, uint32_t index);
 void roast_run_set_replayed(roast_run *run, uint64_t chunks);
 uint64_t roast_run_replayed(const roast_run *run);
 
+/* What the client waited for, as it saw it. One row each: name. The order is the wire order: append only. */
+#define ROAST_PHASES(X)                                                                            \
+    X(preprocessing) /* reading the lengths of the files */                                        \
+    X(execution)     /* a call of an executor with the pieces of work */
+typedef enum roast_phase_kind {
+#define X(name) ROAST_PHASE_##name,
+    ROAST_PHASES(X)
+#undef X
+        ROAST_PHASE_COUNT
+} roast_phase_kind;
+/* "preprocessing"; "unknown" for any other number. */
+const char *roast_phase_name(roast_phase_kind kind);
+/* Seconds on the clock of the run. */
+typedef struct roast_phase {
+    roast_phase_kind kind;
+    double start, end;
+} roast_phase;
+/* Phases may overlap. None at all: nobody watched the client. ROAST_EINVAL: an unknown kind, or an end that is not a
+ * number from the start on. */
+roast_status roast_run_add_phase(roast_run *run, const roast_phase *phase, roast_error *err);
+uint32_t roast_run_phase_count(const roast_run *run);
+/* kind is ROAST_PHASE_COUNT beyond the end. */
+roast_phase roast_run_phase(const roast_run *run, uint32_t index);
+
 /* The prefix of the processing tasks; absent: all tasks count as processing. */
 roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err);
 roast_str roast_run_processor(const roast_run *run);

@@ -322,6 +322,7 @@ class Run:
         replayed: int = 0,
         attempts: Attempts | None = None,
         ending: Mapping[str, Any] | None = None,
+        phases: Iterable[tuple[str, float, float]] | None = None,
     ) -> Self: ...
     def metrics(
         self, *, files_and_workers: bool = True
@@ -347,6 +348,8 @@ class Run:
     def meta(self) -> dict[str, str]: ...
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def phases(self) -> list[tuple[str, float, float]]: ...
     @property
     def replayed(self) -> int: ...
     @property

@@ -513,13 +513,23 @@ class MetricsCollector(Results):
             report=report,
             chunks=chunks,
             tracking=self.tracking_data if found.series is None else found.series,
-            figures={**(spans.get("cumulative_worker_metrics", spans) if spans else {}), **self._recorder.figures()},
+            figures={
+                **(spans.get("cumulative_worker_metrics", spans) if spans else {}),
+                **self._recorder.figures(),
+                **({} if found.cpu_seconds is None else {("worker", "process-cpu", "seconds"): found.cpu_seconds}),
+            },
             span_metrics=self.span_metrics,
             attempts=found.attempts,
             ending=self._recorder.work.ending,
+            phases=self._phases(),
             custom_metrics=self.custom_metrics,
             sections=self.section_metrics,
         )
+
+    def _phases(self) -> list[tuple[str, float, float]]:
+        """On the clock of the run."""
+        offset = self._engine.clock_offset
+        return [(kind, begun + offset, ended + offset) for kind, begun, ended in self._recorder.phases]
 
     def _report(self) -> dict[str, Any] | None:
         if self._given_report is not None:

@@ -13,7 +13,7 @@ from roastcoffea.guard import Notes, words
 __all__ = ["Computed", "Inputs", "compute"]
 
 # The parts of a run, the most doubtful first: if the metrics cannot be computed, they are computed without them.
-_PARTS = ("series", "spans", "attempts", "section_metrics", "custom_metrics", "chunks", "report")
+_PARTS = ("series", "spans", "attempts", "phases", "section_metrics", "custom_metrics", "chunks", "report")
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Inputs:
     figures: dict[Any, Any]  # of tasks, and of preprocessing
     span_metrics: Mapping[Any, Any] | None  # as the user knows them
     attempts: Any
+    phases: list[tuple[str, float, float]]  # what the client waited for
     custom_metrics: Mapping[str, Any] | None
     sections: list[Mapping[str, Any]]
     ending: Mapping[str, Any] | None = None  # how the run ended
@@ -67,6 +68,7 @@ def _compute(aggregator: MetricsAggregator, inputs: Inputs, left_out: set[str], 
         "custom_metrics": inputs.custom_metrics,
         "section_metrics": inputs.sections,
         "attempts": inputs.attempts,
+        "phases": inputs.phases,
     }
     run = Run(
         t_start=inputs.times[0],

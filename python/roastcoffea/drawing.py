@@ -45,20 +45,27 @@ def owner_column(chunks: _core.Table) -> str | None:
     return next((column for column in ("worker", "host") if chunks.categories(column)), None)
 
 
-# In the order of a task's life, then the time outside tasks: key, label, colour.
-BUDGET_PARTS = (
-    ("before_process", "Before process()", "#E69F00"),
-    ("read", "Read", "#56B4E9"),
-    ("compute_cpu", "Compute, on the CPU", "#009E73"),
-    ("compute_offcpu", "Compute, off the CPU", "#8fd0bb"),
-    ("after_process", "After process()", "#F0E442"),
-    ("reduction", "Reduction", "#0072B2"),
-    ("other_tasks", "Other tasks", "#7fa8c9"),
-    ("worker_overhead", "Worker overhead", "#CC79A7"),
-    ("lost", "Lost", "#D55E00"),
-    ("idle_ramp_up", "Idle: ramp-up", "#737373"),
-    ("idle_starved", "Idle: starved", "#949494"),
-    ("idle_between", "Idle: between tasks", "#b5b5b5"),
-    ("idle_tail", "Idle: tail", "#d1d1d1"),
-    ("unaccounted", "Unaccounted", "#f2f2f2"),
+_PART_COLORS = {
+    "preprocessing": "#a6761d",
+    "before_process": "#E69F00",
+    "read": "#56B4E9",
+    "compute_cpu": "#009E73",
+    "compute_offcpu": "#8fd0bb",
+    "after_process": "#F0E442",
+    "reduction": "#0072B2",
+    "other_tasks": "#7fa8c9",
+    "worker_overhead": "#CC79A7",
+    "lost": "#D55E00",
+    "client": "#7570b3",
+    "idle_ramp_up": "#737373",
+    "idle_starved": "#949494",
+    "idle_between": "#b5b5b5",
+    "idle_tail": "#d1d1d1",
+    "unaccounted": "#f2f2f2",
+}
+# The parts of a budget in the order of display: key, label, colour.
+BUDGET_PARTS = tuple(
+    (row["key"], row["label"], _PART_COLORS[row["key"]])
+    for row in _core.catalogue()
+    if row["group"] == "budget" and row["key"] != "available_core_seconds"
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from roastcoffea._core import now
 from roastcoffea.backends._executors import kind_of, sends_by_value, takes_in_turn
 from roastcoffea.backends._remote import by_value
 from roastcoffea.closures import find, replace
@@ -73,6 +74,7 @@ class Preprocessing:
         self.in_turn: InTurn | None = None  # the files, where they are opened one after the other
         self.asked: list[Any] = []  # the files that are to be opened
         self.bad_files: list[BadFile] = []
+        self.begun = self.ended = now()
         self.seconds = 0.0
         self.files = 0
         self.bytes: int | None = 0

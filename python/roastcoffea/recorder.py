@@ -33,6 +33,7 @@ class Recorder:
         self.calls: list[dict[str, Any]] = []  # the settings of each
         self.reports: list[dict[str, Any]] = []
         self.preprocessing: list[Preprocessing] = []
+        self.phases: list[tuple[str, float, float]] = []  # what the client waited for, on its clock
         self.records = ChunkLog()  # from outputs and messages, each once
         self.replayed = 0  # chunks that came from a checkpoint
         self.work = Work()
@@ -97,6 +98,8 @@ class Recorder:
     def call_ends(self, call: RunnerCall) -> None:
         with self._lock:
             try:
+                if len(call.execution) > 1:
+                    self.phases.append(("execution", call.execution[0], call.execution[-1]))
                 attempt("how a call of the Runner ended", self.note, self.work.add_call, call)
                 self.replayed += call.replayed
                 for chunks in call.chunks:
@@ -117,6 +120,7 @@ class Recorder:
     def preprocessed(self, preprocessing: Preprocessing) -> None:
         with self._lock:
             self.preprocessing.append(preprocessing)
+            self.phases.append(("preprocessing", preprocessing.begun, preprocessing.ended))
             self.work.add_bad_files(preprocessing.bad_files)
 
     # ---- records ----

@@ -19,7 +19,7 @@ from contextvars import ContextVar, Token
 from importlib import import_module
 from typing import Any, Protocol
 
-from roastcoffea._core import track_metrics
+from roastcoffea._core import now, track_metrics
 from roastcoffea.backends._executors import kind_of, takes_in_turn
 from roastcoffea.closures import argument, find, replace, with_arguments
 from roastcoffea.guard import attempt, hook, words
@@ -72,6 +72,7 @@ class RunnerCall:
         self.skipped: dict[Any, str] = {}  # pieces that Coffea left out, and why
         self.preprocessing: Preprocessing | None = None
         self.executing = False  # whether an executor has the pieces
+        self.execution: list[float] = []  # when the executor began and ended
         self.looked = False  # whether what is ours was taken out of the output
         self.metrics_wanted = True  # whether the user wants Coffea's report as well
         self.replayed = 0  # of the pieces, those that came from a checkpoint
@@ -308,8 +309,11 @@ def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
         begun = _begin_execution(self, items, function)
         if begun is None:
             return original(self, items, function, *args, **kwargs)
-        items, closure, look_at = begun
-        result = original(self, items, closure, *args, **kwargs)
+        items, closure, look_at, execution = begun
+        try:
+            result = original(self, items, closure, *args, **kwargs)
+        finally:
+            _end_execution(execution)
         return look_at(result) or result
 
     return execute
@@ -318,14 +322,15 @@ def _watched_execution(original: Callable[..., Any]) -> Callable[..., Any]:
 @hook("the arguments of the executor could not be read")
 def _begin_execution(
     executor: Any, items: Any, function: Any
-) -> tuple[Any, Any, Callable[[Any], Any]] | None:
-    """The items and the function to execute instead, and who looks at the result and may change it; None where nobody
-    watches, and where the method of one executor calls that of another, both of which are wrapped."""
+) -> tuple[Any, Any, Callable[[Any], Any], list[float]] | None:
+    """The items and the function to execute instead, who looks at the result and may change it, and where to note the
+    end; None where nobody watches, and where the method of one executor calls that of another, both of which are
+    wrapped."""
     preprocessing, call = _preprocessing.get(), _call.get()
     if preprocessing is not None:
         if preprocessing.executing:
             return None
-        return watch_files(executor, preprocessing.retries, items, function, preprocessing)
+        return *watch_files(executor, preprocessing.retries, items, function, preprocessing), []
     if call is None or call.executing:
         return None
     work = find(function, getattr(type(call.runner), "_work_function", None))
@@ -340,7 +345,13 @@ def _begin_execution(
     if not argument(work, "use_dataframes"):  # their output is no mapping
         retries = getattr(type(call.runner), "automatic_retries", None)
         closure = noting_skips(executor, closure, retries, mark_skipped, SKIPPED_KEY)
-    return items, closure, functools.partial(_look_at_output, call)
+    call.execution.append(now())
+    return items, closure, functools.partial(_look_at_output, call), call.execution
+
+
+@hook("when the executor ended is not known")
+def _end_execution(execution: list[float]) -> None:
+    execution.append(now())
 
 
 def mark_skipped(key: str, value: Any, reason: str) -> Any:
@@ -459,6 +470,7 @@ def _end_preprocessing(
 ) -> None:
     _leave(_preprocessing, token)
     preprocessing.seconds += time.perf_counter() - begun
+    preprocessing.ended = now()
     if error is not None:
         preprocessing.find_bad_files(error)
     preprocessing.forget_files()

@@ -1,20 +1,25 @@
 #include <math.h>
 
 #include "analyse/budget_internal.h"
+#include "metrics/catalogue.h"
 #include "roast/figures.h"
 
-static const char *const part_names[][2] = {
-#define X(name, label) {#name, label},
-    ROAST_BUDGET_PARTS(X)
-#undef X
-};
-
 const char *roast_budget_part_name(roast_budget_part part) {
-    return (unsigned)part < ROAST_PART_COUNT ? part_names[part][0] : "unknown";
+    static const char *const names[] = {
+#define X(name) #name,
+        ROAST_BUDGET_PARTS(X)
+#undef X
+    };
+    return (unsigned)part < ROAST_PART_COUNT ? names[part] : "unknown";
 }
 
 const char *roast_budget_part_label(roast_budget_part part) {
-    return (unsigned)part < ROAST_PART_COUNT ? part_names[part][1] : "unknown";
+    static const uint32_t rows[] = {
+#define X(name) ROAST_M_budget_##name,
+        ROAST_BUDGET_PARTS(X)
+#undef X
+    };
+    return (unsigned)part < ROAST_PART_COUNT ? roast_catalogue_at(rows[part])->label : "unknown";
 }
 
 const char *roast_budget_split_name(roast_budget_split split) {
@@ -98,22 +103,46 @@ static span_seconds sum_spans(const roast_run *run) {
     return sums;
 }
 
-/* Without attempts the spans give the duration of other tasks, but not when or where: it is subtracted from the
- * idle time of all workers alike. */
-static void use_spans(roast_budget_work *work, const span_seconds *spans) {
+/* Gives `seconds` of a worker to the tasks of the spans, in proportion. */
+static void take_for_spans(roast_budget_work *work, const span_seconds *spans, double seconds,
+                           uint32_t worker) {
+    double processing = work->chunk_count == 0 ? spans->processing : 0;
+    double all = processing + spans->reduction + spans->other;
+    const struct {
+        roast_budget_part part;
+        double share;
+    } shares[] = {{ROAST_PART_reduction, spans->reduction},
+                  {ROAST_PART_other_tasks, spans->other},
+                  {ROAST_PART_compute_cpu, processing > 0 ? spans->processing_cpu : 0},
+                  {ROAST_PART_compute_offcpu,
+                   processing > 0 ? spans->processing - spans->processing_cpu : 0}};
+    for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)
+        roast_budget_add(work, shares[i].part, seconds * shares[i].share / all, worker, NULL);
+}
+
+/* Without attempts the spans give the duration of tasks, but not when or where. It is taken from the idle time of all
+ * workers alike; of processing tasks without records, from the time of which nothing is known. */
+static void use_spans(roast_budget_work *work, span_seconds spans) {
     roast_budget_table *workers = &work->budget->tables[ROAST_BY_worker];
-    double idle = 0, others = spans->reduction + spans->other;
+    const roast_budget_row *total = &work->budget->total;
+    bool blind = !work->sees_idle;
+    /* Reading the lengths of files is among the other tasks; it has its part already. */
+    spans.other -= fmin(spans.other, total->parts[ROAST_PART_preprocessing]);
+    double wanted = spans.reduction + spans.other + (blind ? spans.processing : 0);
+    double idle = blind ? total->available - sum_of_parts(total) : 0;
     for (int part = ROAST_PART_idle_ramp_up; part <= ROAST_PART_idle_tail; part++)
-        idle += work->budget->total.parts[part];
-    if (work->budget->has_attempts || !(others > 0) || !(idle > 0))
+        idle += blind ? 0 : total->parts[part];
+    if (work->budget->has_attempts || !(wanted > 0) || !(idle > 0))
         return;
-    double taken = others < idle ? others / idle : 1, reduction = spans->reduction / others;
+    double taken = wanted < idle ? wanted / idle : 1;
     for (uint32_t worker = 0; worker < roast_groups_count(&workers->rows); worker++) {
-        for (int part = ROAST_PART_idle_ramp_up; part <= ROAST_PART_idle_tail; part++) {
-            double seconds = roast_budget_row_at(workers, worker)->parts[part] * taken;
+        const roast_budget_row *row = roast_budget_row_at(workers, worker);
+        if (blind)
+            take_for_spans(work, &spans, taken * (row->available - sum_of_parts(row)), worker);
+        for (int part = ROAST_PART_idle_ramp_up; !blind && part <= ROAST_PART_idle_tail; part++) {
+            double seconds = row->parts[part] * taken;
             roast_budget_add(work, (roast_budget_part)part, -seconds, worker, NULL);
-            roast_budget_add(work, ROAST_PART_reduction, seconds * reduction, worker, NULL);
-            roast_budget_add(work, ROAST_PART_other_tasks, seconds * (1 - reduction), worker, NULL);
+            take_for_spans(work, &spans, seconds, worker);
         }
     }
 }
@@ -174,19 +203,41 @@ static roast_status finish_data(roast_budget_table *table, const roast_budget_ro
     return add_rest(table, total);
 }
 
-/* An unknown part is NaN, not 0. */
-static void forget_unknown(roast_budget *budget, bool has_spans) {
-    for (int split = -1; split < ROAST_SPLIT_COUNT; split++) {
-        uint32_t count = 1;
-        if (split >= 0)
-            roast_budget_rows(budget, (roast_budget_split)split, &count);
-        for (uint32_t i = 0; i < count; i++) {
-            double *parts = split < 0 ? budget->total.parts
-                                      : roast_budget_row_at(&budget->tables[split], i)->parts;
-            parts[ROAST_PART_after_process] = parts[ROAST_PART_worker_overhead] = NAN;
-            if (!has_spans)
-                parts[ROAST_PART_reduction] = parts[ROAST_PART_other_tasks] = NAN;
-        }
+/* Sets a row's parts that nobody could tell to NaN, not 0. */
+static void forget_unknown(const roast_budget_work *work, roast_budget_row *row) {
+    bool attempts = work->budget->has_attempts, spans = work->has_spans;
+    bool chunks = work->chunk_count > 0, idle = work->sees_idle;
+    const struct {
+        roast_budget_part part;
+        bool known;
+    } parts[] = {{ROAST_PART_preprocessing, work->has_phases},
+                 {ROAST_PART_client, work->has_phases || attempts},
+                 {ROAST_PART_before_process, chunks || attempts},
+                 {ROAST_PART_read, chunks || attempts},
+                 {ROAST_PART_compute_offcpu, chunks || attempts || spans},
+                 {ROAST_PART_after_process, attempts},
+                 {ROAST_PART_worker_overhead, attempts},
+                 {ROAST_PART_reduction, attempts || spans},
+                 {ROAST_PART_other_tasks, attempts || spans},
+                 {ROAST_PART_lost, chunks || attempts},
+                 {ROAST_PART_idle_ramp_up, idle},
+                 {ROAST_PART_idle_starved, idle},
+                 {ROAST_PART_idle_between, idle},
+                 {ROAST_PART_idle_tail, idle || chunks}};
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].known)
+            row->parts[parts[i].part] = NAN;
+    if (isnan(row->parts[ROAST_PART_compute_offcpu]))
+        row->offcpu_io = row->offcpu_runqueue = row->offcpu_rest = NAN;
+}
+
+static void forget_all_unknown(const roast_budget_work *work) {
+    forget_unknown(work, &work->budget->total);
+    for (int split = 0; split < ROAST_SPLIT_COUNT; split++) {
+        uint32_t count;
+        roast_budget_rows(work->budget, (roast_budget_split)split, &count);
+        for (uint32_t i = 0; i < count; i++)
+            forget_unknown(work, roast_budget_row_at(&work->budget->tables[split], i));
     }
 }
 
@@ -217,13 +268,13 @@ static roast_status begin(roast_budget_work *work) {
 }
 
 static roast_status share_out(roast_budget_work *work) {
-    span_seconds spans = sum_spans(work->run);
+    ROAST_TRY(roast_budget_find_phases(work));
     ROAST_TRY(roast_budget_find_tasks(work));
+    ROAST_TRY(roast_budget_settle_phases(work));
     ROAST_TRY(roast_budget_sweep(work));
-    use_spans(work, &spans);
+    use_spans(work, sum_spans(work->run));
     ROAST_TRY(finish(work->budget, work->unhosted));
-    if (!work->budget->has_attempts)
-        forget_unknown(work->budget, work->has_spans);
+    forget_all_unknown(work);
     return ROAST_OK;
 }
 
@@ -235,7 +286,10 @@ static void reset(roast_budget_work *work) {
     roast_free(work->chunks);
     roast_free(work->by_origin);
     roast_match_reset(&work->match);
-    roast_free(work->queue);
+    roast_stretches *sets[] = {&work->preprocessing, &work->busy,  &work->queue, &work->client,
+                               &work->waiting,       &work->tails, &work->blind};
+    for (unsigned i = 0; i < sizeof sets / sizeof *sets; i++)
+        roast_stretches_reset(sets[i]);
 }
 
 static const char where[] = "budget";

@@ -9,6 +9,16 @@
 
 #define ROAST_NONE UINT32_MAX
 
+/* ---- stretches of time ---- */
+typedef struct roast_stretch {
+    int64_t from, to;
+    int64_t before; /* how much of the set lies before it */
+} roast_stretch;
+typedef struct roast_stretches {
+    roast_stretch *list;
+    size_t capacity, count;
+} roast_stretches;
+
 /* ---- workers ---- */
 /* A stretch of time in which a worker was there. */
 typedef struct roast_budget_life {
@@ -29,6 +39,7 @@ typedef enum roast_task_use {
     ROAST_USE_PROCESSING,
     ROAST_USE_REDUCTION,
     ROAST_USE_OTHER,
+    ROAST_USE_PREPROCESSING,
     ROAST_USE_LOST
 } roast_task_use;
 
@@ -52,6 +63,16 @@ typedef struct roast_budget_clocks {
     float read_cpu;         /* of `cpu`, in reads */
     bool failed;
 } roast_budget_clocks;
+
+/* The CPU time of a worker's process up to its samples. */
+typedef struct roast_budget_cpu_point {
+    int64_t when;
+    double total; /* s */
+} roast_budget_cpu_point;
+typedef struct roast_budget_cpu {
+    roast_budget_cpu_point *points;
+    size_t capacity, count;
+} roast_budget_cpu;
 
 /* The rows of datasets, files, workers or hosts. */
 typedef struct roast_budget_table {
@@ -92,13 +113,42 @@ typedef struct roast_budget_work {
     uint32_t *by_origin; /* worker + 1 of the chunks of an origin in their log; 0: not known yet */
     size_t origins;
     roast_match match;
-    /* Stretches in which the scheduler had runnable tasks that it had not sent: where each begins
-     * and ends, and how much of them lies before. */
-    struct roast_budget_queue {
-        int64_t from, to, before;
-    } * queue;
-    size_t queue_capacity, queue_count;
+    bool has_phases; /* of the client */
+    bool sees_idle;  /* tasks or spans tell when a thread had nothing to do */
+    roast_stretches preprocessing,
+        busy;              /* the client was in it; the engine had other tasks of the run */
+    roast_stretches queue; /* the scheduler had runnable tasks that it had not sent */
+    /* What a free thread waited for. No two of these sets overlap. */
+    roast_stretches client, waiting; /* for preprocessing */
+    roast_stretches tails; /* on this machine: the last chunk had begun and had not ended */
+    roast_stretches blind; /* on this machine: pieces ran without a record */
 } roast_budget_work;
+
+/* ---- budget_stretches.c ---- */
+/* Adds a stretch; nothing where it ends before it begins. */
+roast_status roast_stretches_add(roast_stretches *set, int64_t from, int64_t to);
+/* To be called when all are there, before the set is read: those that touch become one. */
+void roast_stretches_join(roast_stretches *set);
+/* The last one that begins at or before `when`, or NULL. */
+const roast_stretch *roast_stretches_last(const roast_stretches *set, int64_t when);
+/* Seconds of the time between two moments that are in the set. */
+double roast_stretches_within(const roast_stretches *set, int64_t from, int64_t to);
+/* Adds to `out` the time between two moments that is not in the set. */
+roast_status roast_stretches_rest(const roast_stretches *set, int64_t from, int64_t to,
+                                  roast_stretches *out);
+void roast_stretches_reset(roast_stretches *set);
+
+/* ---- budget_cpu.c ---- */
+roast_status roast_budget_cpu_load(const roast_series *series, uint32_t worker,
+                                   roast_budget_cpu *cpu);
+/* CPU seconds between two moments. */
+double roast_budget_cpu_within(const roast_budget_cpu *cpu, int64_t from, int64_t to);
+
+/* ---- budget_phases.c ---- */
+/* Before the tasks: preprocessing and, without attempts, execution. */
+roast_status roast_budget_find_phases(roast_budget_work *work);
+/* After the tasks: what free threads waited for. */
+roast_status roast_budget_settle_phases(roast_budget_work *work);
 
 /* ---- budget_workers.c ---- */
 /* The lives of all workers within the run, grouped by worker. */

@@ -30,6 +30,7 @@ typedef struct sweep {
     double weight; /* time that a running task had a thread: more tasks than threads share them */
     moment *moments;
     size_t capacity, count;
+    roast_budget_cpu cpu; /* loaded where pieces of work ran without a record */
 } sweep;
 
 static roast_status add_moment(sweep *s, moment_kind kind, int64_t when, uint64_t index) {
@@ -67,24 +68,32 @@ static int in_order(const void *a, const void *b) {
 
 /* ---- idle ---- */
 
-/* How much of the time before `when` the scheduler had unsent tasks. */
-static int64_t queued_before(const roast_budget_work *work, int64_t when) {
-    size_t low = 0, high = work->queue_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->queue[middle].from < when)
-            low = middle + 1;
-        else
-            high = middle;
+static double least(double a, double b) {
+    return b < a ? b : a;
+}
+
+/* The CPU time of the worker's process while pieces of work ran without a record, as far as threads were free. */
+static double blind_cpu(const sweep *s, int64_t from, int64_t to, double threads) {
+    const roast_stretches *blind = &s->work->blind;
+    double seconds = 0;
+    for (size_t i = 0; i < blind->count; i++) {
+        int64_t begin = blind->list[i].from > from ? blind->list[i].from : from;
+        int64_t end = blind->list[i].to < to ? blind->list[i].to : to;
+        if (begin < end)
+            seconds += least(threads * (double)(end - begin) / 1e6,
+                             roast_budget_cpu_within(&s->cpu, begin, end));
     }
-    if (low == 0)
-        return 0;
-    const struct roast_budget_queue *last = &work->queue[low - 1];
-    return last->before + ((when < last->to ? when : last->to) - last->from);
+    return seconds;
 }
 
 static void add(sweep *s, roast_budget_part part, double seconds) {
     roast_budget_add(s->work, part, seconds, s->worker, NULL);
+}
+
+/* Seconds between two moments in which a free thread waited for something else than a task. */
+static double waited(const roast_budget_work *work, int64_t from, int64_t to) {
+    return roast_stretches_within(&work->client, from, to) +
+           roast_stretches_within(&work->waiting, from, to);
 }
 
 static void add_idle(sweep *s, int64_t from, int64_t to, double threads) {
@@ -93,18 +102,29 @@ static void add_idle(sweep *s, int64_t from, int64_t to, double threads) {
     int64_t begun = worker->first_sent != INT64_MAX ? worker->first_sent : work->first_task;
     int64_t ramp = begun < from ? from : begun > to ? to : begun;
     int64_t tail = work->tail < ramp ? ramp : work->tail > to ? to : work->tail;
-    double queued = (double)(queued_before(work, tail) - queued_before(work, ramp));
-    add(s, ROAST_PART_idle_ramp_up, threads * (double)(ramp - from) / 1e6);
-    add(s, ROAST_PART_idle_between, threads * queued / 1e6);
-    add(s, ROAST_PART_idle_starved, threads * ((double)(tail - ramp) - queued) / 1e6);
-    add(s, ROAST_PART_idle_tail, threads * (double)(to - tail) / 1e6);
+    double ramp_up = (double)(ramp - from) / 1e6 - waited(work, from, ramp);
+    double middle = (double)(tail - ramp) / 1e6 - waited(work, ramp, tail);
+    double queued = least(roast_stretches_within(&work->queue, ramp, tail), middle);
+    add(s, ROAST_PART_idle_ramp_up, threads * ramp_up);
+    add(s, ROAST_PART_idle_between, threads * queued);
+    add(s, ROAST_PART_idle_starved, threads * (middle - queued));
+    add(s, ROAST_PART_idle_tail, threads * ((double)(to - tail) / 1e6 - waited(work, tail, to)));
+}
+
+/* Threads that are not known to have done anything are idle only where something tells that. */
+static void add_free(sweep *s, int64_t from, int64_t to, double threads) {
+    const roast_budget_work *work = s->work;
+    add(s, ROAST_PART_client, threads * roast_stretches_within(&work->client, from, to));
+    add(s, ROAST_PART_preprocessing, threads * roast_stretches_within(&work->waiting, from, to));
+    if (work->sees_idle) {
+        add_idle(s, from, to, threads);
+        return;
+    }
+    add(s, ROAST_PART_idle_tail, threads * roast_stretches_within(&work->tails, from, to));
+    add(s, ROAST_PART_compute_cpu, blind_cpu(s, from, to, threads));
 }
 
 /* ---- a task ---- */
-
-static double least(double a, double b) {
-    return b < a ? b : a;
-}
 
 /* Splits off-CPU time; if one chunk has no waits, the whole has none. The kernel's waits are those of all of
  * process(): the reads get a proportional share. */
@@ -143,18 +163,20 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
         return;
     }
     const roast_budget_clocks *chunk = &s->work->chunks[task->chunk];
-    double scale = whole > 0 ? seconds / whole : 0;
     double before =
         isnan(chunk->before) ? (double)(chunk->start - task->start) / 1e6 : chunk->before;
     before = before < 0 ? 0 : least(before, whole);
     double duration = least(chunk->duration, whole - before);
     double read = isnan(chunk->read) ? 0 : least(chunk->read, duration);
+    /* The clocks of a chunk are exact. Where tasks seem to overlap a little on a thread, after_process takes it. */
+    bool fits = before + duration <= seconds;
+    double scale = fits ? 1 : whole > 0 ? seconds / whole : 0;
     const struct {
         roast_budget_part part;
         double seconds;
     } shares[] = {{ROAST_PART_before_process, before},
                   {ROAST_PART_read, read},
-                  {ROAST_PART_after_process, whole - before - duration}};
+                  {ROAST_PART_after_process, (fits ? seconds : whole) - before - duration}};
     for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)
         roast_budget_add(s->work, shares[i].part, shares[i].seconds * scale, s->worker, chunk);
     if (isnan(chunk->cpu))
@@ -179,6 +201,9 @@ static void end_task(sweep *s, const roast_budget_task *task) {
     case ROAST_USE_OTHER:
         add(s, ROAST_PART_other_tasks, seconds);
         break;
+    case ROAST_USE_PREPROCESSING:
+        add(s, ROAST_PART_preprocessing, seconds);
+        break;
     case ROAST_USE_LOST:
         roast_budget_add(s->work, ROAST_PART_lost, seconds, s->worker, chunk);
         break;
@@ -198,7 +223,7 @@ static void pass(sweep *s, int64_t until) {
         add(s, ROAST_PART_lost, lost * time / 1e6);
         add(s, ROAST_PART_worker_overhead, overhead * time / 1e6);
         if (free_threads > lost + overhead)
-            add_idle(s, s->now, until, free_threads - lost - overhead);
+            add_free(s, s->now, until, free_threads - lost - overhead);
     }
     s->now = until;
 }
@@ -257,6 +282,8 @@ static roast_status sweep_worker(sweep *s) {
     s->threads = s->running = s->waiting = s->lost = 0;
     s->weight = 0;
     s->now = work->from;
+    if (work->blind.count > 0 && !work->has_spans)
+        ROAST_TRY(roast_budget_cpu_load(roast_run_series_view(work->run), s->worker, &s->cpu));
     for (size_t i = 0; i < s->count; i++) {
         pass(s, s->moments[i].when);
         happen(s, &s->moments[i]);
@@ -272,5 +299,6 @@ roast_status roast_budget_sweep(roast_budget_work *work) {
         if (work->workers[s.worker].lives > 0)
             status = sweep_worker(&s);
     roast_free(s.moments);
+    roast_free(s.cpu.points);
     return status;
 }

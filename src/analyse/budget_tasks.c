@@ -29,32 +29,46 @@ static uint32_t chunk_of(const roast_budget_work *work, const roast_attempt *att
     return key != 0 ? roast_match_find(&work->match, key, worker, when) : ROAST_NONE;
 }
 
-static roast_task_use use_of(const roast_attempt *attempt) {
+static roast_task_use use_of(const roast_attempt *attempt, bool preprocessing) {
     if (attempt->kind != ROAST_KIND_foreign && attempt->outcome != ROAST_OUTCOME_done)
         return ROAST_USE_LOST;
+    if (preprocessing)
+        return ROAST_USE_PREPROCESSING;
     if (attempt->kind == ROAST_KIND_processing)
         return ROAST_USE_PROCESSING;
     return attempt->kind == ROAST_KIND_reduction ? ROAST_USE_REDUCTION : ROAST_USE_OTHER;
 }
 
-static roast_status add_queue(roast_budget_work *work, int64_t from, int64_t to) {
-    if (from == ROAST_NO_TIME || to == ROAST_NO_TIME || from >= to)
+/* Adds the time between two moments, if both are known. */
+static roast_status add_known(roast_stretches *set, int64_t from, int64_t to) {
+    bool known = from != ROAST_NO_TIME && to != ROAST_NO_TIME;
+    return known ? roast_stretches_add(set, from, to) : ROAST_OK;
+}
+
+static int64_t first_known(const roast_attempt *attempt) {
+    if (attempt->ready_us != ROAST_NO_TIME)
+        return attempt->ready_us;
+    return attempt->sent_us != ROAST_NO_TIME ? attempt->sent_us : attempt->start_us;
+}
+
+/* A task of this run that reads the length of a file, or merges such lengths. Its middle lies in the phase of the
+ * client also where their clocks differ by some milliseconds. */
+static bool is_preprocessing(const roast_budget_work *work, const roast_attempt *attempt) {
+    int64_t from = first_known(attempt);
+    if (attempt->kind == ROAST_KIND_processing || attempt->kind == ROAST_KIND_foreign ||
+        from == ROAST_NO_TIME || attempt->ended_us == ROAST_NO_TIME)
+        return false;
+    int64_t middle = from / 2 + attempt->ended_us / 2;
+    const roast_stretch *phase = roast_stretches_last(&work->preprocessing, middle);
+    return phase != NULL && middle < phase->to;
+}
+
+/* When the engine had the task, and when it was queued. */
+static roast_status add_times(roast_budget_work *work, const roast_attempt *attempt) {
+    if (attempt->kind == ROAST_KIND_foreign)
         return ROAST_OK;
-    /* Most touch the one before, and never need to be sorted. */
-    struct roast_budget_queue *last =
-        work->queue_count > 0 ? &work->queue[work->queue_count - 1] : NULL;
-    if (last != NULL && from <= last->to && to >= last->from) {
-        last->from = from < last->from ? from : last->from;
-        last->to = to > last->to ? to : last->to;
-        return ROAST_OK;
-    }
-    void *queue = work->queue;
-    ROAST_TRY(roast_array_reserve(&queue, &work->queue_capacity, sizeof *work->queue,
-                                  work->queue_count + 1));
-    work->queue = queue;
-    work->queue[work->queue_count].from = from;
-    work->queue[work->queue_count++].to = to;
-    return ROAST_OK;
+    ROAST_TRY(add_known(&work->queue, attempt->ready_us, attempt->sent_us));
+    return add_known(&work->busy, first_known(attempt), attempt->ended_us);
 }
 
 /* The moments in order: clocks of two machines agree to milliseconds at best. */
@@ -84,8 +98,9 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
     roast_attempt_cursor_init(&cursor, attempts);
     while (status == ROAST_OK && roast_attempt_cursor_next(&cursor, &attempt)) {
         uint32_t worker = attempt.worker < count ? workers[attempt.worker] : ROAST_NONE;
-        if (attempt.kind != ROAST_KIND_foreign)
-            status = add_queue(work, attempt.ready_us, attempt.sent_us);
+        bool preprocessing = is_preprocessing(work, &attempt);
+        if (!preprocessing)
+            status = add_times(work, &attempt);
         if (status != ROAST_OK || worker == ROAST_NONE)
             continue;
         roast_budget_task task = {.sent = attempt.sent_us,
@@ -94,7 +109,7 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
                                   .ended = attempt.ended_us,
                                   .worker = worker,
                                   .chunk = chunk_of(work, &attempt, worker),
-                                  .use = (uint8_t)use_of(&attempt)};
+                                  .use = (uint8_t)use_of(&attempt, preprocessing)};
         put_in_order(&task);
         status = add_task(work, task);
         if (attempt.kind == ROAST_KIND_processing && task.start != ROAST_NO_TIME &&
@@ -115,19 +130,40 @@ static int by_thread_and_time(const void *a, const void *b) {
     return (x->start > y->start) - (x->start < y->start);
 }
 
+/* When a thread could have begun with a chunk that has none before it: the call of the executor has begun, and the
+ * process was there. NO_TIME: not known. */
+static int64_t could_begin(const roast_budget_work *work, const roast_budget_clocks *chunk) {
+    const roast_stretch *during = roast_stretches_last(&work->busy, chunk->start);
+    if (!work->has_phases || during == NULL || chunk->start > during->to)
+        return ROAST_NO_TIME;
+    const roast_budget_worker *worker = &work->workers[chunk->worker];
+    int64_t from = during->from;
+    for (uint32_t i = 0; i < worker->lives; i++) {
+        const roast_budget_life *life = &work->lives[worker->first_life + i];
+        if (life->from <= chunk->start && life->from > from)
+            from = life->from;
+    }
+    return from;
+}
+
 /* An executor of this machine does not say when a task begins. All tasks are queued from the start, so a thread
- * begins the next one as soon as it has finished the last: the time between two chunks is before process() of the
- * second. For a thread's first chunk it is not known. */
+ * begins the next one as soon as it has finished the last, and the first one as soon as it can. From then on it is
+ * before process(). */
 static void find_before(roast_budget_work *work) {
     if (work->chunk_count > 0)
         qsort(work->chunks, work->chunk_count, sizeof *work->chunks, by_thread_and_time);
-    for (uint32_t i = 1; i < work->chunk_count; i++) {
-        const roast_budget_clocks *last = &work->chunks[i - 1];
+    for (uint32_t i = 0; i < work->chunk_count; i++) {
         roast_budget_clocks *chunk = &work->chunks[i];
-        if (!isnan(chunk->before) || chunk->worker != last->worker || chunk->thread != last->thread)
+        const roast_budget_clocks *last = i > 0 ? chunk - 1 : NULL;
+        if (!isnan(chunk->before) || chunk->worker == ROAST_NONE)
             continue;
-        double gap = (double)(chunk->start - last->start) / 1e6 - last->duration;
-        chunk->before = gap > 0 ? gap : 0;
+        int64_t from = could_begin(work, chunk);
+        if (last != NULL && chunk->worker == last->worker && chunk->thread == last->thread) {
+            int64_t ended = last->start + (int64_t)(last->duration * 1e6);
+            from = from == ROAST_NO_TIME || ended > from ? ended : from;
+        }
+        if (from != ROAST_NO_TIME)
+            chunk->before = from < chunk->start ? (double)(chunk->start - from) / 1e6 : 0;
     }
 }
 
@@ -153,34 +189,7 @@ static roast_status add_chunks(roast_budget_work *work) {
         first = task.start < first ? task.start : first;
         work->tail = task.start > work->tail ? task.start : work->tail;
     }
-    return add_queue(work, first, work->tail);
-}
-
-/* ---- where tasks waited ---- */
-
-static int by_begin(const void *a, const void *b) {
-    const struct roast_budget_queue *x = a, *y = b;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
-/* Stretches that touch become one. */
-static void join_queue(roast_budget_work *work) {
-    size_t kept = 0;
-    if (work->queue_count == 0)
-        return;
-    qsort(work->queue, work->queue_count, sizeof *work->queue, by_begin);
-    for (size_t i = 1; i < work->queue_count; i++) {
-        if (work->queue[i].from > work->queue[kept].to)
-            work->queue[++kept] = work->queue[i];
-        else if (work->queue[i].to > work->queue[kept].to)
-            work->queue[kept].to = work->queue[i].to;
-    }
-    work->queue_count = kept + 1;
-    int64_t before = 0;
-    for (size_t i = 0; i < work->queue_count; i++) {
-        work->queue[i].before = before;
-        before += work->queue[i].to - work->queue[i].from;
-    }
+    return add_known(&work->queue, first == INT64_MAX ? ROAST_NO_TIME : first, work->tail);
 }
 
 /* ---- all ---- */
@@ -210,6 +219,7 @@ roast_status roast_budget_find_tasks(roast_budget_work *work) {
     const roast_attempts *attempts = roast_run_attempts_view(work->run);
     uint32_t workers = roast_groups_count(&work->budget->tables[ROAST_BY_worker].rows);
     work->budget->has_attempts = attempts != NULL;
+    work->sees_idle = attempts != NULL || (work->has_spans && work->chunk_count > 0);
     work->tail = INT64_MIN;
     work->first_task = INT64_MAX;
     ROAST_TRY(attempts != NULL ? add_attempts(work, attempts) : add_chunks(work));
@@ -218,6 +228,6 @@ roast_status roast_budget_find_tasks(roast_budget_work *work) {
     for (uint32_t i = 0; i < workers; i++)
         if (work->workers[i].first_sent < work->first_task)
             work->first_task = work->workers[i].first_sent;
-    join_queue(work);
+    roast_stretches_join(&work->queue);
     return group_tasks(work);
 }

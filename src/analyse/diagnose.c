@@ -12,6 +12,14 @@ double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part) {
     return seconds > 0 ? seconds : 0;
 }
 
+double roast_diagnosis_tail(const roast_diagnosis *d) {
+    double after = d->after;
+    /* Where the client has a part of its own, only tasks can follow the last chunk. */
+    if (d->budget != NULL && !isnan(roast_budget_total(d->budget)->parts[ROAST_PART_client]))
+        after = d->tries.last_reduction - d->facts.origin - d->facts.last_end;
+    return roast_diagnosis_part(d, ROAST_PART_idle_tail) - (after > 0 ? after * d->threads : 0);
+}
+
 double roast_diagnosis_metric(const roast_diagnosis *d, const char *key) {
     return roast_value_number(roast_metrics_get(d->metrics, key));
 }
@@ -67,12 +75,15 @@ roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict) {
 
 /* ---- all ---- */
 
-/* Chunks without a known worker are missing in the budget: then its idle time is not idle. */
+/* Chunks without a known worker are missing in the budget: then its idle time is not idle. Without attempts they are
+ * unaccounted for. */
 static bool knows_the_chunks(const roast_budget *budget, const roast_facts *facts) {
     static const roast_budget_part parts[] = {ROAST_PART_before_process, ROAST_PART_read,
-                                              ROAST_PART_compute_cpu,    ROAST_PART_compute_offcpu,
-                                              ROAST_PART_after_process,  ROAST_PART_unaccounted};
-    double seconds = 0;
+                                              ROAST_PART_compute_cpu, ROAST_PART_compute_offcpu,
+                                              ROAST_PART_after_process};
+    double seconds = roast_budget_has_attempts(budget)
+                         ? fmax(0, roast_budget_total(budget)->parts[ROAST_PART_unaccounted])
+                         : 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         seconds += fmax(0, roast_budget_total(budget)->parts[parts[i]]);
     return seconds >= facts->cost / 2;

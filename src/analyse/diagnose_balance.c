@@ -8,8 +8,7 @@
 /* ---- the tail ---- */
 
 static roast_status long_tail(roast_diagnosis *d) {
-    double idle =
-        roast_diagnosis_part(d, ROAST_PART_idle_tail) - (d->after > 0 ? d->after * d->threads : 0);
+    double idle = roast_diagnosis_tail(d);
     double usual = d->threads * d->facts.median_cost / 2, saving = idle - usual;
     if (idle < roast_limit.tail_share * d->available || !roast_diagnosis_matters(d, saving))
         return ROAST_OK;

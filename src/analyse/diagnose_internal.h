@@ -186,6 +186,8 @@ roast_status roast_diagnosis_add(roast_diagnosis *d, roast_verdict *verdict);
 bool roast_diagnosis_matters(const roast_diagnosis *d, double saving);
 /* A part of the budget; 0 where it is not known. */
 double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part);
+/* Idle core-seconds from the start of the last chunk to the end of the chunks. */
+double roast_diagnosis_tail(const roast_diagnosis *d);
 double roast_diagnosis_metric(const roast_diagnosis *d, const char *key);
 
 /* ---- the rules, in this order: some make no finding if an earlier one has explained the same ---- */

@@ -101,7 +101,8 @@ static double client_seconds(const roast_diagnosis *d, const roast_tries *tries)
 static roast_status reduction(roast_diagnosis *d, const roast_tries *tries) {
     double merging = roast_diagnosis_part(d, ROAST_PART_reduction);
     double client = client_seconds(d, tries);
-    double idle = roast_diagnosis_part(d, ROAST_PART_idle_tail);
+    double idle =
+        roast_diagnosis_part(d, ROAST_PART_idle_tail) + roast_diagnosis_part(d, ROAST_PART_client);
     double after = d->after > 0 ? fmin(d->after * d->threads, idle) : 0;
     /* What is idle after the last chunk, and what merges before. */
     double share = fmax(merging, fmin(after + merging, d->available));

@@ -231,8 +231,7 @@ static roast_status too_small(roast_diagnosis *d) {
 
 static roast_status too_large(roast_diagnosis *d) {
     size_advice advice;
-    double tail =
-        roast_diagnosis_part(d, ROAST_PART_idle_tail) - (d->after > 0 ? d->after * d->threads : 0);
+    double tail = roast_diagnosis_tail(d);
     double starved = roast_diagnosis_part(d, ROAST_PART_idle_starved);
     double each = (double)d->facts.count / d->threads;
     if (d->budget == NULL || !(each < roast_limit.few_chunks) ||

@@ -33,6 +33,9 @@ struct roast_run {
     PARTS(X)
 #undef X
     uint64_t replayed;
+    roast_phase *phases;
+    size_t phases_capacity;
+    uint32_t phase_count;
 
     roast_arena texts; /* every string that goes out: none moves while the run lives */
     roast_str *columns;
@@ -78,6 +81,7 @@ void roast_run_free(roast_run *run) {
     PARTS(X)
 #undef X
     roast_arena_reset(&run->texts);
+    roast_free(run->phases);
     roast_free(run->columns);
     roast_free(run->notes);
     roast_intern_reset(&run->note_keys);
@@ -91,6 +95,8 @@ void roast_run_free(roast_run *run) {
 
 static roast_status copy_lists(const roast_run *from, roast_run *to, roast_error *err) {
     ROAST_TRY(roast_run_set_processor(to, from->processor, err));
+    for (uint32_t i = 0; i < from->phase_count; i++)
+        ROAST_TRY(roast_run_add_phase(to, &from->phases[i], err));
     for (uint32_t i = 0; i < from->column_count; i++)
         ROAST_TRY(roast_run_add_column(to, from->columns[i], err));
     for (uint32_t i = 0; i < from->note_count; i++)
@@ -293,6 +299,39 @@ void roast_run_set_replayed(roast_run *run, uint64_t chunks) {
 
 uint64_t roast_run_replayed(const roast_run *run) {
     return run->replayed;
+}
+
+/* ---- phases of the client ---- */
+const char *roast_phase_name(roast_phase_kind kind) {
+    static const char *const names[] = {
+#define X(name) #name,
+        ROAST_PHASES(X)
+#undef X
+    };
+    return (unsigned)kind < ROAST_PHASE_COUNT ? names[kind] : "unknown";
+}
+
+roast_status roast_run_add_phase(roast_run *run, const roast_phase *phase, roast_error *err) {
+    if ((unsigned)phase->kind >= ROAST_PHASE_COUNT || !isfinite(phase->start) ||
+        !isfinite(phase->end) || phase->end < phase->start)
+        return roast_error_set(err, ROAST_EINVAL, "run phase", -1,
+                               "a phase needs a known kind, a start, and an end after it");
+    void *phases = run->phases;
+    roast_status status = roast_array_reserve(&phases, &run->phases_capacity, sizeof *run->phases,
+                                              (size_t)run->phase_count + 1);
+    run->phases = phases;
+    if (status != ROAST_OK)
+        return no_memory(status, err);
+    run->phases[run->phase_count++] = *phase;
+    return ROAST_OK;
+}
+
+uint32_t roast_run_phase_count(const roast_run *run) {
+    return run->phase_count;
+}
+
+roast_phase roast_run_phase(const roast_run *run, uint32_t index) {
+    return index < run->phase_count ? run->phases[index] : (roast_phase){ROAST_PHASE_COUNT, 0, 0};
 }
 
 roast_status roast_run_set_processor(roast_run *run, roast_str name, roast_error *err) {

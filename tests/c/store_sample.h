@@ -216,6 +216,10 @@ static inline void add_rich_head(roast_run *run) {
     assert_ok(roast_ending_add_skipped(ending, &skipped, &err), err);
     roast_ending_set_pieces(ending, (roast_ending_pieces){40, 19, -1});
     roast_run_take_ending(run, ending);
+    for (int kind = 0; kind < ROAST_PHASE_COUNT; kind++) {
+        roast_phase phase = {(roast_phase_kind)kind, -1.5 + kind, 1e300};
+        assert_ok(roast_run_add_phase(run, &phase, &err), err);
+    }
     for (size_t i = 0; i < COUNT_OF(spans); i++)
         assert_ok(roast_run_add_span(run, &spans[i], &err), err);
 }
@@ -475,6 +479,12 @@ static inline void assert_same_head(const roast_run *want, const roast_run *got)
     for (uint32_t i = 0; i < roast_run_note_count(want); i++)
         assert_same_str(roast_run_note(want, i), roast_run_note(got, i));
     assert_true(roast_run_replayed(want) == roast_run_replayed(got));
+    assert_int_equal(roast_run_phase_count(want), roast_run_phase_count(got));
+    for (uint32_t i = 0; i < roast_run_phase_count(want); i++) {
+        roast_phase one = roast_run_phase(want, i), other = roast_run_phase(got, i);
+        assert_int_equal(one.kind, other.kind);
+        assert_true(one.start == other.start && one.end == other.end);
+    }
     assert_same_str(roast_run_processor(want), roast_run_processor(got));
     assert_same_spans(want, got);
 }

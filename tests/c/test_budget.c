@@ -5,8 +5,8 @@
 
 #define NOT NAN
 
-/* before, read, cpu, off-CPU, after, reduction, other, overhead, lost, ramp-up, starved, between, tail,
- * unaccounted */
+/* preprocessing, before, read, cpu, off-CPU, after, reduction, other, overhead, lost, client, ramp-up, starved,
+ * between, tail, unaccounted */
 
 static void test_one_task_in_all_its_phases(void **state) {
     (void)state;
@@ -18,23 +18,23 @@ static void test_one_task_in_all_its_phases(void **state) {
     add_chunk(run, "P-1", "w", "ttbar", "f.root", (chunk_times){3, 2, 1, 0.5, 1, 0.2, 0.1});
     roast_budget *budget = budget_of(run);
     const roast_budget_row *total = roast_budget_total(budget);
-    assert_parts(total, 1, 0.5, 1, 0.5, 1, 0, 0, 1 + 0.5, 0, 1, 0, 0, 3.5, 0);
+    assert_parts(total, NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1 + 0.5, 0, 4, 0.5, 0, 0, 0, 0);
     assert_near(10, total->available);
     assert_true(roast_budget_has_attempts(budget));
     /* Off the CPU for 1 s in all of process(): half of it in the reads. */
     assert_near(0.1, total->offcpu_io);
     assert_near(0.05, total->offcpu_runqueue);
     assert_near(0.35, total->offcpu_rest);
-    assert_near(3.5, roast_budget_saving(budget, ROAST_PART_idle_tail));
+    assert_near(0.5, roast_budget_saving(budget, ROAST_PART_idle_ramp_up));
     assert_true(roast_budget_saving(budget, ROAST_PART_COUNT) == 0);
-    assert_parts(row_named(budget, ROAST_BY_worker, "w"), 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 1, 0, 0,
-                 3.5, 0);
-    assert_parts(row_named(budget, ROAST_BY_host, "node"), 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 1, 0, 0,
-                 3.5, 0);
-    assert_parts(row_named(budget, ROAST_BY_dataset, "ttbar"), 1, 0.5, 1, 0.5, 1, 0, 0, 0, 0, 0, 0,
-                 0, 0, 0);
-    assert_parts(row_named(budget, ROAST_BY_file, NULL), 0, 0, 0, 0, 0, 0, 0, 1.5, 0, 1, 0, 0, 3.5,
-                 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "w"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 4,
+                 0.5, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_host, "node"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 1.5, 0, 4,
+                 0.5, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_dataset, "ttbar"), NOT, 1, 0.5, 1, 0.5, 1, 0, 0, 0, 0,
+                 0, 0, 0, 0, 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_file, NULL), NOT, 0, 0, 0, 0, 0, 0, 0, 1.5, 0, 4, 0.5,
+                 0, 0, 0, 0);
     assert_sums(budget);
     roast_budget_free(budget);
     roast_run_free(run);
@@ -54,8 +54,8 @@ static void test_reads_on_the_cpu(void **state) {
         add_chunk(run, "P-1", "w", "ttbar", "f.root",
                   (chunk_times){0, 2, 0, 1, 1.4, NOT, NOT, cases[i].read_cpu});
         roast_budget *budget = budget_of(run);
-        assert_parts(roast_budget_total(budget), 0, 1, cases[i].cpu, cases[i].off, 0, 0, 0, 0, 0, 0,
-                     0, 0, 1, 0);
+        assert_parts(roast_budget_total(budget), NOT, 0, 1, cases[i].cpu, cases[i].off, 0, 0, 0, 0,
+                     0, 1, 0, 0, 0, 0, 0);
         roast_budget_free(budget);
         roast_run_free(run);
     }
@@ -77,12 +77,12 @@ static void test_idle_by_its_reason(void **state) {
     add_try(attempts, "P", "P-5", "b", ROAST_OUTCOME_done, (try_times){15, 16, 16, 17, 17});
     roast_budget *budget = budget_of(run);
     /* No chunk has a clock: what the tasks did is not known. */
-    assert_parts(row_named(budget, ROAST_BY_worker, "a"), 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 1, 0,
-                 15);
-    assert_parts(row_named(budget, ROAST_BY_worker, "b"), 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 10, 1, 3,
-                 3);
-    assert_parts(row_named(budget, ROAST_BY_worker, "never used"), 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 10,
-                 5, 4, 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0,
+                 1, 0, 15);
+    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 2, 7,
+                 1, 3, 3);
+    assert_parts(row_named(budget, ROAST_BY_worker, "never used"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                 4, 0, 7, 5, 4, 0);
     assert_near(60, roast_budget_total(budget)->available);
     /* Nobody knows the hosts. */
     assert_near(60, row_named(budget, ROAST_BY_host, NULL)->available);
@@ -110,14 +110,14 @@ static void test_what_came_to_nothing(void **state) {
     add_try(attempts, "get_metadata", "get-1", "a", ROAST_OUTCOME_done, (try_times){0, 0, 0, 1, 1});
     add_try(attempts, "foreign", "theirs", "a", ROAST_OUTCOME_lost, (try_times){0, 1, 1, 2, 2});
     roast_budget *budget = budget_of(run);
-    assert_parts(row_named(budget, ROAST_BY_worker, "a"), 0.5, 0, 2, 0.5, 0, 1, 2, 0, 2, 0, 0, 0,
-                 2 * 10 - 8, 0);
-    assert_parts(row_named(budget, ROAST_BY_worker, "b"), 0, 0, 0, 0, 0, 0, 0, 0, 1 + 5, 0, 0, 0, 0,
-                 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0.5, 0, 2, 0.5, 0, 1, 2, 0, 2, 6, 0,
+                 0, 0, 6, 0);
+    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 1 + 5, 0, 0,
+                 0, 0, 0, 0);
     assert_near(26, roast_budget_total(budget)->available);
     /* The chunk that raised says whose loss it was. */
-    assert_parts(row_named(budget, ROAST_BY_dataset, "x"), 0.5, 0, 2, 0.5, 0, 0, 0, 0, 2, 0, 0, 0,
-                 0, 0);
+    assert_parts(row_named(budget, ROAST_BY_dataset, "x"), NOT, 0.5, 0, 2, 0.5, 0, 0, 0, 0, 2, 0, 0,
+                 0, 0, 0, 0);
     assert_true(isnan(roast_budget_total(budget)->offcpu_io));
     assert_true(isnan(roast_budget_total(budget)->offcpu_runqueue));
     assert_near(0.5, roast_budget_total(budget)->offcpu_rest);
@@ -134,7 +134,22 @@ static void test_more_tasks_than_threads_share_them(void **state) {
     add_try(attempts, "reduce", "reduce-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 6, 6});
     add_try(attempts, "other", "other-1", "w", ROAST_OUTCOME_done, (try_times){4, 4, 4, 10, 10});
     roast_budget *budget = budget_of(run);
-    assert_parts(roast_budget_total(budget), 0, 0, 0, 0, 0, 5, 5, 0, 0, 0, 0, 0, 0, 0);
+    assert_parts(roast_budget_total(budget), NOT, 0, 0, 0, 0, 0, 5, 5, 0, 0, 0, 0, 0, 0, 0, 0);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+/* The clocks of a chunk stay as they are, so that sums over chunks say the same. */
+static void test_a_task_that_overlaps_a_little(void **state) {
+    (void)state;
+    roast_run *run = run_of(10.6);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 10, 10});
+    add_chunk(run, "P-1", "w", "x", "f", (chunk_times){4, 5, 4, 1, 4, NOT, NOT});
+    add_try(attempts, "mine", "m-1", "w", ROAST_OUTCOME_done, (try_times){9, 9.6, 9.6, 10.6, 10.6});
+    roast_budget *budget = budget_of(run);
+    assert_parts(roast_budget_total(budget), NOT, 4, 1, 4, 0, 0.8, 0, 0.8, 0, 0, 0, 0, 0, 0, 0, 0);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -151,7 +166,8 @@ static void test_clocks_that_disagree(void **state) {
     add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){5, 5, 6, 5.5, 6});
     add_try(attempts, "reduce", "reduce-1", "w", ROAST_OUTCOME_done, (try_times){8, 8, 9, 12, 13});
     roast_budget *budget = budget_of(run);
-    assert_parts(roast_budget_total(budget), 0.5, 1.5, 0, 0, 0, 1, 0, 1 + 1, 0, 2, 1, 0, 2, 0);
+    assert_parts(roast_budget_total(budget), NOT, 0.5, 1.5, 0, 0, 0, 1, 0, 1 + 1, 0, 4, 1, 0, 0, 0,
+                 0);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -189,8 +205,8 @@ static void test_workers_come_and_go(void **state) {
     assert_near(1, row_named(budget, ROAST_BY_worker, "c")->available);
     assert_true(row_named(budget, ROAST_BY_worker, "d")->available == 0);
     assert_near(6, row_named(budget, ROAST_BY_worker, "e")->available);
-    /* Without any task all of it is ramp-up. */
-    assert_near(32, roast_budget_total(budget)->parts[ROAST_PART_idle_ramp_up]);
+    /* Without any task all of it is the client's. */
+    assert_near(32, roast_budget_total(budget)->parts[ROAST_PART_client]);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -223,9 +239,100 @@ static void test_executor_of_this_machine(void **state) {
     add_local_chunk(run, 8, 81, 3, 1, 1); /* of no worker that is known */
     roast_budget *budget = budget_of(run);
     assert_false(roast_budget_has_attempts(budget));
-    /* The last chunk's task begins at 3; until then the other thread is idle from 1 on. */
-    assert_parts(roast_budget_total(budget), 1, 0, 4, 1, NOT, NOT, NOT, NOT, 0, 2, 0, 2, 10, 0);
+    /* The last chunk's task begins at 3, and the last chunk ends at 6: idle is only the thread that is free then. */
+    assert_parts(roast_budget_total(budget), NOT, 1, 0, 4, 1, NOT, NOT, NOT, NOT, 0, NOT, NOT, NOT,
+                 NOT, 2, 12);
     assert_near(6, row_named(budget, ROAST_BY_dataset, "x")->available);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+static void add_phase(roast_run *run, roast_phase_kind kind, double start, double end) {
+    roast_error err;
+    roast_phase phase = {kind, (double)T0 + start, (double)T0 + end};
+    assert_ok(roast_run_add_phase(run, &phase, &err), err);
+}
+
+/* The client preprocesses from 1 to 3 and has the executor work from 4 to 14. */
+static roast_run *local_run(void) {
+    roast_run *run = run_of(15);
+    join(run, "laptop:7", 0, 2);
+    add_phase(run, ROAST_PHASE_preprocessing, 1, 3);
+    add_phase(run, ROAST_PHASE_execution, 4, 14);
+    return run;
+}
+
+static void test_phases_of_the_client(void **state) {
+    (void)state;
+    roast_run *run = local_run();
+    add_local_chunk(run, 7, 71, 5, 3, 3);
+    add_local_chunk(run, 7, 71, 9, 4, 2); /* 1 s after the one before it */
+    add_local_chunk(run, 7, 72, 6, 2, 2);
+    roast_budget *budget = budget_of(run);
+    /* Before process(): 1 + 1 and 2. The last chunk begins at 8 and ends at 13. The client: 0 to 1, 3 to 4, and
+     * from 13 on. */
+    assert_parts(roast_budget_total(budget), 4, 4, 0, 7, 2, NOT, NOT, NOT, NOT, 0, 8, NOT, NOT, NOT,
+                 5, 0);
+    assert_sums(budget);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+static void sample_cpu(roast_run *run, double when, double percent) {
+    roast_error err;
+    double value[ROAST_COLUMNS];
+    for (int column = 0; column < ROAST_COLUMNS; column++)
+        value[column] = NAN;
+    value[ROAST_COLUMN_cpu] = percent;
+    uint32_t worker = series_worker(run, "laptop:7");
+    roast_utc utc = {us(when) * 1000};
+    assert_ok(roast_series_tick(roast_run_series(run), utc, 1, &err), err);
+    assert_ok(roast_series_append(roast_run_series(run), worker, value, &err), err);
+}
+
+/* Without the decorator: the CPU time of the process is known, and nothing else of its threads. */
+static void test_phases_without_records(void **state) {
+    (void)state;
+    roast_run *run = local_run();
+    sample_cpu(run, 0, NAN);
+    sample_cpu(run, 4, 100); /* in preprocessing, which has its part */
+    sample_cpu(run, 9, 160);
+    sample_cpu(run, 14, NAN);
+    sample_cpu(run, 15, 100);
+    roast_budget *budget = budget_of(run);
+    assert_parts(roast_budget_total(budget), 4, NOT, NOT, 8, NOT, NOT, NOT, NOT, NOT, NOT, 6, NOT,
+                 NOT, NOT, NOT, 12);
+    assert_true(isnan(roast_budget_total(budget)->offcpu_rest));
+    assert_true(isnan(roast_budget_saving(budget, ROAST_PART_idle_tail)));
+    assert_sums(budget);
+    roast_budget_free(budget);
+    /* Not more than the threads had. */
+    sample_cpu(run, 15.5, 100000);
+    roast_run_set_clock(run, (double)T0, (double)T0 + 15.5);
+    add_phase(run, ROAST_PHASE_execution, 15, 15.5);
+    budget = budget_of(run);
+    assert_near(9, roast_budget_total(budget)->parts[ROAST_PART_compute_cpu]);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+static void test_preprocessing_on_a_cluster(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 2);
+    add_phase(run, ROAST_PHASE_preprocessing, 1, 4);
+    add_phase(run, ROAST_PHASE_execution, 5, 9);
+    /* The clock of the scheduler is a little behind. */
+    add_try(attempts, "get_metadata", "g-1", "w", ROAST_OUTCOME_done,
+            (try_times){0.99, 1, 1, 3, 3.5});
+    add_try(attempts, "reduce", "r-1", "w", ROAST_OUTCOME_done, (try_times){3.5, 3.5, 3.5, 4, 4});
+    add_try(attempts, "mine", "m-1", "w", ROAST_OUTCOME_done, (try_times){5, 5, 5, 6, 6});
+    add_try(attempts, "reduce", "r-2", "w", ROAST_OUTCOME_done, (try_times){6, 6, 6, 8, 8});
+    roast_budget *budget = budget_of(run);
+    /* Preprocessing: 2.5 of tasks, 3 and 0 of the thread beside them. The client: 0 to 1, 4 to 5, 8 to 10. */
+    assert_parts(roast_budget_total(budget), 2.5 + 3, 0, 0, 0, 0, 0, 2, 1, 0.5, 0, 8, 0, 3, 0, 0,
+                 0);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -257,8 +364,22 @@ static void test_spans_where_nobody_watched(void **state) {
     add_chunk(run, "P-2", "w", "x", "f", (chunk_times){7, 1, 1, NOT, 1, NOT, NOT});
     roast_budget *budget = budget_of(run);
     /* Idle: 2 before, 1 between, 2 after; two of these five were other tasks, one cannot tell which. */
-    assert_parts(roast_budget_total(budget), 2, 0, 3, 0, NOT, 1.5, 0.5, NOT, 0, 1.2, 0, 0.6, 1.2,
-                 0);
+    assert_parts(roast_budget_total(budget), NOT, 2, 0, 3, 0, NOT, 1.5, 0.5, NOT, 0, NOT, 1.2, 0,
+                 0.6, 1.2, 0);
+    assert_sums(budget);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+static void test_spans_alone(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    join(run, "w", 0, 1);
+    add_all_spans(run);
+    roast_budget *budget = budget_of(run);
+    /* Nobody knows when: 6 s of tasks, and 4 s of which nothing is known. */
+    assert_parts(roast_budget_total(budget), NOT, NOT, NOT, 3, 1, NOT, 1.5, 0.5, NOT, NOT, NOT, NOT,
+                 NOT, NOT, NOT, 4);
     assert_sums(budget);
     roast_budget_free(budget);
     roast_run_free(run);
@@ -272,7 +393,7 @@ static void test_spans_where_chunks_have_no_clock(void **state) {
     add_all_spans(run);
     add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 8, 8});
     roast_budget *budget = budget_of(run);
-    assert_parts(roast_budget_total(budget), 0, 0, 6, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0);
+    assert_parts(roast_budget_total(budget), NOT, 0, 0, 6, 2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0);
     assert_true(isnan(roast_budget_total(budget)->offcpu_io));
     roast_budget_free(budget);
     roast_run_free(run);
@@ -389,6 +510,10 @@ static void test_any_run_adds_up(void **state) {
     (void)state;
     for (unsigned round = 0; round < 60; round++) {
         roast_run *run = random_run(round * 4);
+        for (unsigned i = 0; i < round % 4; i++) {
+            double start = random_to(110) - 5;
+            add_phase(run, (roast_phase_kind)(i % 2), start, start + random_to(30));
+        }
         if (round % 5 == 4)
             roast_run_take_attempts(run, NULL);
         roast_budget *budget = budget_of(run);
@@ -421,6 +546,10 @@ static void test_failing_allocations(void **state) {
     assert_true(alloc_walk(compute_again, run) > 20);
     roast_run_take_attempts(run, NULL);
     assert_true(alloc_walk(compute_again, run) > 10);
+    add_phase(run, ROAST_PHASE_preprocessing, 1, 3);
+    add_phase(run, ROAST_PHASE_execution, 5, 6);
+    add_phase(run, ROAST_PHASE_execution, 20, 60);
+    assert_true(alloc_walk(compute_again, run) > 10);
     roast_run_free(run);
 }
 
@@ -431,9 +560,14 @@ int main(void) {
         cmocka_unit_test(test_idle_by_its_reason),
         cmocka_unit_test(test_what_came_to_nothing),
         cmocka_unit_test(test_more_tasks_than_threads_share_them),
+        cmocka_unit_test(test_a_task_that_overlaps_a_little),
         cmocka_unit_test(test_clocks_that_disagree),
         cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_executor_of_this_machine),
+        cmocka_unit_test(test_phases_of_the_client),
+        cmocka_unit_test(test_phases_without_records),
+        cmocka_unit_test(test_preprocessing_on_a_cluster),
+        cmocka_unit_test(test_spans_alone),
         cmocka_unit_test(test_spans_where_nobody_watched),
         cmocka_unit_test(test_spans_where_chunks_have_no_clock),
         cmocka_unit_test(test_without_a_clock_or_workers_there_is_none),

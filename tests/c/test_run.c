@@ -202,6 +202,8 @@ static void test_a_view_with_more_notes(void **state) {
     append_left_out(run, "array", "it is too long");
     roast_run_set_clock(run, 1, 2);
     roast_run_set_replayed(run, 3);
+    roast_phase phase = {ROAST_PHASE_execution, 1, 2};
+    assert_ok(roast_run_add_phase(run, &phase, &err), err);
     assert_ok(roast_run_new_view(run, &view, &err), err);
     assert_ok(roast_run_add_note(view, str("one more"), &err), err);
     assert_int_equal(40, roast_run_note_count(run));
@@ -216,7 +218,30 @@ static void test_a_view_with_more_notes(void **state) {
     assert_true(roast_str_equal(roast_run_processor(run), roast_run_processor(view)));
     assert_true(roast_run_get_clock(view).end == 2);
     assert_int_equal(3, roast_run_replayed(view));
+    assert_int_equal(41, roast_run_phase_count(view));
+    assert_true(roast_run_phase(view, 40).end == 2);
     roast_run_free(view);
+    roast_run_free(run);
+}
+
+static void test_phases(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    static const roast_phase wrong[] = {{ROAST_PHASE_COUNT, 0, 1},
+                                        {ROAST_PHASE_execution, 1, 0},
+                                        {ROAST_PHASE_execution, NAN, 1},
+                                        {ROAST_PHASE_execution, 0, INFINITY}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(ROAST_EINVAL, roast_run_add_phase(run, &wrong[i], &err));
+    assert_int_equal(0, roast_run_phase_count(run));
+    roast_phase phase = {ROAST_PHASE_preprocessing, 1, 1};
+    assert_ok(roast_run_add_phase(run, &phase, &err), err);
+    assert_int_equal(1, roast_run_phase_count(run));
+    assert_true(roast_run_phase(run, 0).start == 1);
+    assert_int_equal(ROAST_PHASE_COUNT, roast_run_phase(run, 1).kind);
+    assert_string_equal("preprocessing", roast_phase_name(ROAST_PHASE_preprocessing));
+    assert_string_equal("unknown", roast_phase_name(ROAST_PHASE_COUNT));
     roast_run_free(run);
 }
 
@@ -405,6 +430,7 @@ static roast_status fill_run(roast_run *run) {
         ROAST_TRY(roast_run_set_meta(run, name, str("again"), NULL));
         ROAST_TRY(roast_run_add_span(run, &value, NULL));
         ROAST_TRY(roast_run_add_note(run, name, NULL));
+        ROAST_TRY(roast_run_add_phase(run, &(roast_phase){ROAST_PHASE_execution, i, 40}, NULL));
     }
     return roast_run_set_processor(run, (roast_str){text, sizeof text}, NULL);
 }
@@ -451,6 +477,7 @@ int main(void) {
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_values_that_were_left_out),
         cmocka_unit_test(test_a_view_with_more_notes),
+        cmocka_unit_test(test_phases),
         cmocka_unit_test(test_parts_that_few_runs_have),
         cmocka_unit_test(test_parts_given_away),
         cmocka_unit_test(test_processor),

@@ -264,7 +264,7 @@ static void put_values(const char *name, uint8_t *bytes, size_t len) {
 static void test_wrong_contents(void **state) {
     (void)state;
     static const char *const names[] = {"clock", "report", "processor", "replayed", "columns",
-                                        "meta",  "notes",  "spans",     "files"};
+                                        "meta",  "notes",  "spans",     "files",    "phases"};
     static const char *const packed_names[] = {"sections", "counts", "chunks", "series",
                                                "attempts"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import awkward as ak
@@ -16,6 +17,7 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 
 from roastcoffea import MetricsCollector, track_metrics
+from roastcoffea.export import reporter
 
 pytestmark = pytest.mark.alone
 
@@ -140,7 +142,8 @@ def client():
 
 def collect(target, executor, fileset, instance, **options):
     options.setdefault("worker_tracking_interval", 0.1)
-    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400)
+    # Not Coffea's own cache, which knows the files of the tests before.
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400, metadata_cache={})
     with MetricsCollector(target, **options) as mc:
         with contextlib.suppress(Exception):
             runner(fileset, instance)
@@ -302,14 +305,134 @@ def test_collectors_inside_each_other_leave_nothing_behind(client, fileset):
 
 # ---- executors of this machine ----
 
-@pytest.mark.parametrize("executor", [
-    processor.IterativeExecutor(status=False), processor.FuturesExecutor(workers=2, status=False)],
-    ids=["iterative", "futures"])
+class Plain(processor.ProcessorABC):
+    """Without the decorator: 0.2 s on the CPU a chunk."""
+
+    def process(self, events):
+        start = time.thread_time()
+        while time.thread_time() < start + 0.2:
+            pass
+        return {"events": len(events)}
+
+    def postprocess(self, accumulator):
+        time.sleep(0.3)
+        return accumulator
+
+
+class Decorated(Plain):
+    @track_metrics
+    def process(self, events):
+        return super().process(events)
+
+
+LOCAL = {
+    "iterative": lambda: processor.IterativeExecutor(status=False),
+    "futures": lambda: processor.FuturesExecutor(workers=2, status=False),
+    "threads": lambda: processor.FuturesExecutor(pool=ThreadPoolExecutor, workers=2, status=False),
+}
+
+
+@pytest.mark.parametrize("executor", LOCAL.values(), ids=LOCAL)
 def test_executors_of_this_machine(executor, fileset):
-    run = run_of(collect(executor, executor, {"data": fileset["data"]}, Quick()))
-    budget = assert_adds_up(run)
+    made = executor()
+    run = run_of(collect(made, made, {"data": fileset["data"]}, Quick()))
+    budget = assert_adds_up(run, unaccounted=0.1)
     assert budget["from_attempts"] is False and run.attempts is None
     assert budget["parts"]["before_process"] > 0
     # the CPU time of the reads is taken for computing
     assert budget["parts"]["compute_offcpu"] + budget["parts"]["read"] >= CHUNKS * 0.05
     assert "worker_overhead" not in budget["parts"]  # nobody could tell
+
+
+@pytest.mark.parametrize("instance", [Plain, Decorated])
+@pytest.mark.parametrize("executor", LOCAL.values(), ids=LOCAL)
+def test_idle_is_only_what_was_seen_to_be_idle(executor, instance, fileset):
+    """Preprocessing and the client's work have their parts; the CPU time of a process is no idle time."""
+    made = executor()
+    run = run_of(collect(made, made, {"data": fileset["data"]}, instance()))
+    budget = assert_adds_up(run, unaccounted=1)
+    available, parts = budget["available_core_seconds"], budget["parts"]
+    assert parts["preprocessing"] > 0
+    threads = available / (run.t_end - run.t_start)
+    # No worker is there while a pool of processes is closed: then nobody waits for postprocess().
+    assert parts["client"] >= 0.3 * threads or "FuturesExecutor" in run.meta["executor"]
+    assert parts["compute_cpu"] >= 0.8 * CHUNKS * 0.2
+    assert not {"idle_ramp_up", "idle_starved", "idle_between"} & parts.keys()
+    if instance is Plain:
+        assert "before_process" not in parts and "idle_tail" not in parts
+    else:
+        assert parts["before_process"] > 0
+
+
+# ---- preprocessing and the client, on a cluster ----
+
+def test_preprocessing_and_client_are_parts(client, fileset):
+    run = run_of(on_dask(client, {"ttbar": fileset["ttbar"]}, Decorated()))
+    budget = assert_adds_up(run)
+    parts = budget["parts"]
+    read = [a["stop"] - a["start"] for a in run.attempts.records() if a["prefix"] == "get_metadata"]
+    assert read and parts["preprocessing"] >= 0.99 * sum(read)
+    assert parts["other_tasks"] < 0.01 * budget["available_core_seconds"]
+    assert parts["client"] >= 0.3 * 2  # two threads waited for postprocess()
+    saved = {kind: end - start for kind, start, end in run.phases}
+    assert saved.keys() == {"preprocessing", "execution"}
+    assert parts["preprocessing"] <= 2 * saved["preprocessing"] + 0.05
+
+
+# ---- the CPU time of the workers ----
+
+def used_by(client):
+    """CPU seconds of all processes of workers."""
+    return sum(client.run(time.process_time).values())
+
+
+def test_cpu_of_the_workers_is_that_of_their_processes(fileset):
+    with cluster(2) as client:
+        before = used_by(client)
+        mc = on_dask(client, {"data": fileset["data"]}, Decorated())
+        after = used_by(client)
+    metrics = mc.metrics
+    assert CHUNKS * 0.2 <= metrics["worker_cpu_seconds"] <= after - before
+    assert metrics["worker_cpu_seconds"] == pytest.approx(after - before, rel=0.1)
+    cores = metrics["wall_time"] * metrics["total_cores"]
+    assert metrics["worker_cpu_percent"] == pytest.approx(100 * metrics["worker_cpu_seconds"] / cores)
+    shown = [str(table.title) + " ".join(map(str, table.columns[0].cells)) for table in (
+        reporter.format_resources_table(metrics), reporter.format_timing_table(metrics))]
+    assert "CPU" in shown[0] and "CPU Efficiency" not in shown[1]  # one figure on a page
+
+
+def test_cpu_of_a_worker_that_left_is_not_known(fileset, tmp_path):
+    with cluster(2) as client:
+        small = {name: fileset[name] for name in ("ttbar", "wjets")}
+        mc = on_dask(client, small, KillsOnce(tmp_path / "killed"))
+    (lost,) = mc.run.lost_workers()
+    assert mc.metrics["worker_cpu_seconds"] is None and mc.metrics["worker_cpu_percent"] is None
+    assert len([note for note in mc.notes if lost["worker"] in note and "CPU time is not known" in note]) == 1
+    assert len([note for note in mc.notes if lost["worker"] in note and "left" in note]) == 1
+
+
+def test_cpu_of_a_worker_that_joins_counts(fileset):
+    with cluster(1) as client:
+        with MetricsCollector(client, worker_tracking_interval=0.1) as mc:
+            client.cluster.scale(2)
+            client.wait_for_workers(2)
+            before = used_by(client)
+            client.gather(client.map(burn, [0.3] * 4, pure=False))
+            burned = used_by(client) - before
+    assert mc.metrics["worker_cpu_seconds"] >= 0.95 * burned >= 1.1
+    assert mc.metrics["workers_seen"] == 2
+
+
+def burn(seconds):
+    start = time.thread_time()
+    while time.thread_time() < start + seconds:
+        pass
+
+
+def test_cpu_of_this_process(fileset):
+    executor = processor.IterativeExecutor(status=False)
+    before = time.process_time()
+    mc = collect(executor, executor, {"data": fileset["data"]}, Decorated())
+    used = time.process_time() - before
+    assert CHUNKS * 0.2 <= mc.metrics["worker_cpu_seconds"] <= used
+    assert mc.metrics["worker_cpu_seconds"] == pytest.approx(used, rel=0.2)

@@ -435,7 +435,7 @@ def test_the_run_is_what_the_test_says(measured):
 def test_budget(measured):
     budget = measured.metrics["budget"]
     assert set(budget["parts"]) == {
-        "before_process", "read", "compute_cpu", "compute_offcpu", "after_process", "reduction",
+        "preprocessing", "client", "before_process", "read", "compute_cpu", "compute_offcpu", "after_process", "reduction",
         "other_tasks", "worker_overhead", "lost", "idle_ramp_up", "idle_starved", "idle_between",
         "idle_tail", "unaccounted"}
     available = budget["available_core_seconds"]

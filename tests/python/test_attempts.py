@@ -388,7 +388,7 @@ def test_budget_of_a_run():
     expected = {"before_process": 0.1, "read": 0.025, "compute_cpu": 0.1, "compute_offcpu": 0.025,
                 "after_process": 0.05, "reduction": 0.1, "other_tasks": 0, "lost": 0, "unaccounted": 0}
     assert {name: parts[name] for name in expected} == pytest.approx(expected, abs=1e-5)
-    assert set(parts) - set(expected) == {"worker_overhead", "idle_ramp_up", "idle_starved",
+    assert set(parts) - set(expected) == {"worker_overhead", "client", "idle_ramp_up", "idle_starved",
                                           "idle_between", "idle_tail"}
     assert budget["compute_offcpu"] == {"io_wait": None, "runqueue": None,
                                         "rest": pytest.approx(0.025, abs=1e-5)}
@@ -414,6 +414,27 @@ def test_what_is_not_known_is_not_there():
     assert not {"after_process", "reduction", "other_tasks", "worker_overhead"} & set(budget["parts"])
     assert sum(budget["parts"].values()) == pytest.approx(10)
     assert budget["from_attempts"] is False
+
+
+def test_phases_are_kept(tmp_path):
+    phases = [("preprocessing", 100.5, 101.0), ("execution", 101.0, 109.0)]
+    series = WorkerSeries()
+    series.join("host:7", 100.0, 1, "host")
+    run = Run(t_start=100.0, t_end=110.0, series=series, phases=phases)
+    assert run.phases == phases and Run().phases == []
+    parts = run.budget()["parts"]
+    assert parts == pytest.approx({"preprocessing": 0.5, "compute_cpu": 0, "client": 1.5, "unaccounted": 8})
+    _core.save_measurement(run, str(tmp_path / "m"))
+    loaded = _core.load_measurement(str(tmp_path / "m"))[0]
+    assert loaded.phases == phases and loaded.budget() == run.budget()
+
+
+@pytest.mark.parametrize("phases, error", [
+    ([("lunch", 1.0, 2.0)], ValueError), ([("execution", 2.0, 1.0)], ValueError),
+    ([("execution", math.nan, 1.0)], ValueError), (["execution"], TypeError), ([("execution", 1.0)], TypeError), (5, TypeError)])
+def test_phases_that_are_refused(phases, error):
+    with pytest.raises(error):
+        Run(phases=phases)
 
 
 def test_failed_pieces():

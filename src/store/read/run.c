@@ -52,6 +52,20 @@ static roast_status take_replayed(roast_store *store, roast_frame_reader *in) {
     return ROAST_OK;
 }
 
+static roast_status take_phases(roast_store *store, roast_frame_reader *in) {
+    while (is_more(in)) {
+        uint64_t kind;
+        roast_phase phase;
+        ROAST_TRY(roast_frame_get_number(in, &kind));
+        ROAST_TRY(roast_frame_get_real(in, &phase.start));
+        ROAST_TRY(roast_frame_get_real(in, &phase.end));
+        phase.kind =
+            kind < ROAST_PHASE_COUNT ? (roast_phase_kind)kind : ROAST_PHASE_COUNT; /* refused */
+        ROAST_TRY(roast_run_add_phase(store->head, &phase, in->err));
+    }
+    return ROAST_OK;
+}
+
 static roast_status take_columns(roast_store *store, roast_frame_reader *in) {
     roast_str column;
     while (is_more(in)) {
@@ -200,7 +214,7 @@ static take_part taker_of(roast_str name) {
         {"clock", take_clock},       {"report", take_report},   {"processor", take_processor},
         {"replayed", take_replayed}, {"columns", take_columns}, {"meta", take_meta},
         {"notes", take_notes},       {"spans", take_spans},     {"files", take_files},
-        {"ending", take_ending},
+        {"ending", take_ending},     {"phases", take_phases},
     };
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         if (roast_str_equal(name, roast_str_of(takers[i].name)))

@@ -68,6 +68,20 @@ static roast_status write_replayed(writer *w, const roast_run *run, roast_error 
     return end_part(w, "replayed", w->live, err);
 }
 
+static roast_status write_phases(writer *w, const roast_run *run, roast_error *err) {
+    uint32_t count = roast_run_phase_count(run);
+    if (count == 0)
+        return ROAST_OK;
+    ROAST_TRY(begin_part(w, err));
+    for (uint32_t i = 0; i < count; i++) {
+        roast_phase phase = roast_run_phase(run, i);
+        roast_frame_put_number(&w->part, (uint64_t)phase.kind);
+        roast_frame_put_real(&w->part, phase.start);
+        roast_frame_put_real(&w->part, phase.end);
+    }
+    return end_part(w, "phases", w->live, err);
+}
+
 /* A list of texts, `count` of which `text_at` gives. */
 static roast_status write_texts(writer *w, const char *name, const roast_run *run, uint32_t count,
                                 roast_str (*text_at)(const roast_run *, uint32_t),
@@ -249,6 +263,7 @@ static roast_status write_small(writer *w, const roast_run *run, roast_error *er
     ROAST_TRY(write_report(w, run, err));
     ROAST_TRY(write_processor(w, run, err));
     ROAST_TRY(write_replayed(w, run, err));
+    ROAST_TRY(write_phases(w, run, err));
     ROAST_TRY(write_texts(w, "columns", run, roast_run_column_count(run), roast_run_column, err));
     ROAST_TRY(write_meta(w, run, err));
     ROAST_TRY(write_texts(w, "notes", run, roast_run_note_count(run), roast_run_note, err));
