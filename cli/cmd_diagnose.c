@@ -191,7 +191,7 @@ const cli_verb cli_verb_diagnose = {
                "straggler_host, straggler_file, long_tail, too_few_workers, too_many_workers,\n"
                "memory_pressure, spilling, unused_branches, reread_branches, preload,\n"
                "reduction_bound, lost_work, serialization_heavy, slow_section, measurement,\n"
-               "ramp_up, worker_overhead, skipped_files.\n"
+               "ramp_up, worker_overhead, skipped_files, preprocessing_bound, client_bound.\n"
                "The exit code is 0, or 1 if there is a finding that --fail-on names: for\n"
                "automatic tests of an analysis.\n",
     .options = options,

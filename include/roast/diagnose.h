@@ -41,7 +41,10 @@
     X(measurement, "Without complete data, the findings may be incomplete.")                       \
     X(ramp_up, "Workers that are there and have nothing to do yet cost as much as busy ones.")     \
     X(worker_overhead, "Moving, unpacking and storing what tasks need analyses nothing.")          \
-    X(skipped_files, "A result without some of its events is wrong, and nothing else says so.")
+    X(skipped_files, "A result without some of its events is wrong, and nothing else says so.")    \
+    X(preprocessing_bound,                                                                         \
+      "Opening every file to count its events is not analysis, and can be done once.")             \
+    X(client_bound, "While the program works alone, all workers are paid and wait.")
 
 typedef enum roast_finding_kind {
 #define X(name, why) ROAST_FINDING_##name,

@@ -12,6 +12,23 @@ typedef struct part_rule {
 } part_rule;
 
 static const part_rule rules[] = {
+    {ROAST_PART_preprocessing,
+     ROAST_FINDING_preprocessing_bound,
+     {ROAST_FINDING_preprocessing_bound, ROAST_FINDING_preprocessing_bound},
+     0.8,
+     "of the core time is preprocessing: reading the lengths of the files",
+     "of core time passed while the files were opened to count their events.",
+     "Preprocess once and keep the result (runner.preprocess(...), saved as a file), or write the "
+     "number of entries into the fileset."},
+    {ROAST_PART_client,
+     ROAST_FINDING_client_bound,
+     {ROAST_FINDING_reduction_bound, ROAST_FINDING_reduction_bound},
+     0.7,
+     "of the core time was waiting for the program itself",
+     "of core time passed while no task was there: the program was building its input, merging "
+     "outputs, or doing something else between two calls.",
+     "Do such work before or after the context, start the workers later, or let them go before it "
+     "(adaptive scaling)."},
     {ROAST_PART_idle_ramp_up,
      ROAST_FINDING_ramp_up,
      {ROAST_FINDING_too_many_workers, ROAST_FINDING_too_many_workers},
@@ -47,8 +64,7 @@ static roast_status tell_part(roast_diagnosis *d, const part_rule *rule) {
 }
 
 roast_status roast_rules_parts(roast_diagnosis *d) {
-    /* Idle is known where tasks were watched. */
-    if (d->budget == NULL || !roast_budget_has_attempts(d->budget) || !(d->threads > 0))
+    if (d->budget == NULL || !(d->threads > 0))
         return ROAST_OK;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         ROAST_TRY(tell_part(d, &rules[i]));

@@ -34,7 +34,8 @@ typedef struct scene {
     unsigned chunks;
     unsigned workers_per_host;
     double after;       /* s: from the last chunk to the end of the run */
-    double ramp_up;     /* s: until the first task is sent */
+    double ramp_up;     /* s: until all workers but the first get a task */
+    double lead;        /* s: until any worker gets a task */
     double handling;    /* s: from the sending of a task to its start */
     double limit;       /* bytes, memory of a worker */
     double peak_memory; /* of worker 0 in the samples */
@@ -189,7 +190,7 @@ static inline roast_run *play(const scene *s) {
     assert_true(threads <= MOST_THREADS);
     roast_run *run = run_of(1);
     for (unsigned thread = 0; thread < threads; thread++)
-        free_at[thread] = s->ramp_up;
+        free_at[thread] = s->lead + (thread % s->workers > 0 ? s->ramp_up : 0);
     for (unsigned worker = 0; worker < s->workers; worker++) {
         snprintf(name, sizeof name, "tcp://w%u", worker);
         join(run, name, -1, (int32_t)s->threads);

@@ -172,6 +172,23 @@ static void test_ramp_up(void **state) {
     expect_none(play(&soon), ROAST_FINDING_ramp_up);
 }
 
+static roast_run *play_preprocessing(double seconds) {
+    roast_error err;
+    roast_run *run = play(&(scene){HEALTHY, .lead = 20});
+    roast_phase phase = {ROAST_PHASE_preprocessing, (double)T0, (double)T0 + seconds};
+    assert_ok(roast_run_add_phase(run, &phase, &err), err);
+    return run;
+}
+
+static void test_preprocessing_and_client(void **state) {
+    (void)state;
+    expect_first(play_preprocessing(20), ROAST_FINDING_preprocessing_bound, "preprocess");
+    expect_none(play_preprocessing(20), ROAST_FINDING_client_bound);
+    expect_none(play_preprocessing(0.5), ROAST_FINDING_preprocessing_bound);
+    expect_first(play_preprocessing(0.5), ROAST_FINDING_client_bound, "program itself");
+    expect_none(play(&(scene){HEALTHY, .lead = 1}), ROAST_FINDING_client_bound);
+}
+
 /* Each task waits on its worker for what it needs, longer than it runs. */
 static void test_worker_overhead(void **state) {
     (void)state;
@@ -389,6 +406,7 @@ int main(void) {
         cmocka_unit_test(test_file_slow_inside_process),
         cmocka_unit_test(test_ramp_up),
         cmocka_unit_test(test_worker_overhead),
+        cmocka_unit_test(test_preprocessing_and_client),
         cmocka_unit_test(test_long_tail),
         cmocka_unit_test(test_too_many_workers),
         cmocka_unit_test(test_more_threads_than_cores),
