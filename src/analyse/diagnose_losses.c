@@ -139,6 +139,8 @@ static roast_status add_failure(roast_diagnosis *d, const loss *sum, double seco
         if (error->file.data != NULL)
             roast_say(&v.evidence, ", in %s", roast_say_name(error->file));
     }
+    if (error == NULL)
+        roast_say(&v.evidence, "Its error is not known");
     say_losses(&v.evidence, sum);
     if (error != NULL)
         advise_on(&v.advice, d, error);
