@@ -334,8 +334,26 @@ static void test_time_average_weighs_by_time(void **state) {
     assert_near((2 + 6 + 1000 + 6) / 103.0, roast_time_average_get(&average));
 }
 
+/* By numpy: polyfit([1, 2, 3, 4], [2, 3, 5, 6], 1, cov=True), the root of the last variance. */
+static void test_error_of_the_intercept(void **state) {
+    (void)state;
+    roast_line line = {0};
+    const double y[] = {2, 3, 5, 6};
+    for (int i = 0; i < 2; i++)
+        roast_line_add(&line, i + 1, y[i]);
+    assert_true(isnan(roast_line_intercept_error(&line)));
+    for (int i = 2; i < 4; i++)
+        roast_line_add(&line, i + 1, y[i]);
+    assert_true(fabs(roast_line_intercept_error(&line) - 0.3872983346207416) < 1e-9);
+    roast_line flat = {0};
+    for (int i = 0; i < 5; i++)
+        roast_line_add(&flat, 7, i);
+    assert_true(isnan(roast_line_intercept_error(&flat)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_error_of_the_intercept),
         cmocka_unit_test(test_stats_are_stable),
         cmocka_unit_test(test_stats_extremes_and_few_values),
         cmocka_unit_test(test_line_is_stable),
