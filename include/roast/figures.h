@@ -16,7 +16,6 @@ typedef enum roast_activity {
     ROAST_ACTIVITY_decompress,
     ROAST_ACTIVITY_serialize,
     ROAST_ACTIVITY_deserialize,
-    ROAST_ACTIVITY_worker_cpu, /* s of CPU time of all processes of workers */
     ROAST_ACTIVITY_preprocess, /* s that Coffea took to read the lengths of the files */
     ROAST_ACTIVITY_preprocess_files,
     ROAST_ACTIVITY_preprocess_bytes,

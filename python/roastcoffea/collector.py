@@ -513,11 +513,7 @@ class MetricsCollector(Results):
             report=report,
             chunks=chunks,
             tracking=self.tracking_data if found.series is None else found.series,
-            figures={
-                **(spans.get("cumulative_worker_metrics", spans) if spans else {}),
-                **self._recorder.figures(),
-                **({} if found.cpu_seconds is None else {("worker", "process-cpu", "seconds"): found.cpu_seconds}),
-            },
+            figures={**(spans.get("cumulative_worker_metrics", spans) if spans else {}), **self._recorder.figures()},
             span_metrics=self.span_metrics,
             attempts=found.attempts,
             ending=self._recorder.work.ending,

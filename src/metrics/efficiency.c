@@ -15,8 +15,6 @@ roast_status roast_metrics_efficiency(roast_metrics *metrics, roast_error *err) 
     roast_put(metrics, ROAST_M_core_efficiency, roast_value_ratio(cpu, paid, 1, 1));
     roast_put(metrics, ROAST_M_cpu_efficiency_fine,
               roast_value_ratio(values[ROAST_M_cpu_time_seconds], paid, 1, 1));
-    roast_put(metrics, ROAST_M_worker_cpu_percent,
-              roast_value_ratio(values[ROAST_M_worker_cpu_seconds], paid, 100, 1));
     roast_put(metrics, ROAST_M_speedup_factor, roast_value_ratio(cpu, wall, 1, 1));
     roast_put(metrics, ROAST_M_io_overhead_pct,
               roast_value_ratio(values[ROAST_M_io_time_seconds], wall, 100, 1));

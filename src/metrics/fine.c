@@ -68,7 +68,6 @@ roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, ro
               whole_of(&a[ROAST_ACTIVITY_preprocess_bytes]));
     roast_put(metrics, ROAST_M_preprocess_read_requests,
               whole_of(&a[ROAST_ACTIVITY_preprocess_requests]));
-    roast_put(metrics, ROAST_M_worker_cpu_seconds, total_of(&a[ROAST_ACTIVITY_worker_cpu]));
     roast_put(metrics, ROAST_M_cpu_time_seconds, total_of(cpu));
     roast_put(metrics, ROAST_M_io_time_seconds, total_of(noncpu));
     roast_put(metrics, ROAST_M_processor_cpu_time_seconds, processor_of(cpu));

@@ -21,7 +21,6 @@ static const activity_name names[] = {
     {ROAST_ACTIVITY_decompress, NULL, "decompress", "seconds"},
     {ROAST_ACTIVITY_serialize, NULL, "serialize", "seconds"},
     {ROAST_ACTIVITY_deserialize, NULL, "deserialize", "seconds"},
-    {ROAST_ACTIVITY_worker_cpu, "worker", "process-cpu", "seconds"},
     {ROAST_ACTIVITY_preprocess, "preprocess", "wall", "seconds"},
     {ROAST_ACTIVITY_preprocess_files, "preprocess", "files", "count"},
     {ROAST_ACTIVITY_preprocess_bytes, "preprocess", "read", "bytes"},

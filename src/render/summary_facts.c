@@ -73,10 +73,6 @@ static roast_status add_rows(const roast_summary_source *source, const fact *row
 
 #define ADD_ROWS(rows) add_rows(source, rows, sizeof(rows) / sizeof *(rows), grid, err)
 
-static bool is_known(const roast_summary_source *source, const char *key) {
-    return roast_metrics_get(source->metrics, key).kind != ROAST_VALUE_NONE;
-}
-
 /* ---- the tables ---- */
 
 #define OVER_WALL_TIME  " over wall time"
@@ -154,17 +150,12 @@ roast_status roast_summary_fill_resources(const roast_summary_source *source, ro
          {{.key = "memory_utilization_avg_pct", .after = " of the limit" ON_AVERAGE},
           {.key = "memory_utilization_min_pct", .before = ", "},
           {.key = "memory_utilization_max_pct", .before = " to "}}},
-    };
-    /* The counters of the processes are exact. Samples of a cluster come with heartbeats, and lag. */
-    static const fact exact[] = {
-        {NULL, {{.key = "worker_cpu_percent", .after = " of the cores" ON_AVERAGE}}}};
-    static const fact sampled[] = {
         {"CPU",
          {{.key = "cpu_utilization_avg_pct", .after = " of the cores" ON_AVERAGE},
           {.key = "cpu_utilization_min_pct", .before = ", "},
-          {.key = "cpu_utilization_max_pct", .before = " to "}}}};
-    ROAST_TRY(ADD_ROWS(rows));
-    return is_known(source, "worker_cpu_percent") ? ADD_ROWS(exact) : ADD_ROWS(sampled);
+          {.key = "cpu_utilization_max_pct", .before = " to "}}},
+    };
+    return ADD_ROWS(rows);
 }
 
 roast_status roast_summary_fill_timing(const roast_summary_source *source, roast_grid *grid,
@@ -179,18 +170,11 @@ roast_status roast_summary_fill_timing(const roast_summary_source *source, roast
         {NULL, {{.key = "before_process_seconds"}}},
         {NULL, {{.key = "speedup_factor", .after = " (time in process() / wall time)"}}},
         {NULL, {{.key = "core_efficiency", .shown = "%", .after = OF_CORES " in process()"}}},
-    };
-    /* The CPU time of the tasks' threads is less than that of the workers, which has its row already. */
-    static const fact threads[] = {
         {"CPU Efficiency",
-         {{.key = "cpu_efficiency_fine", .shown = "%", .after = OF_CORES " on the CPU"}}}};
-    static const fact last[] = {
-        {"Off the CPU",
-         {{.key = "io_overhead_pct", .after = " of wall time, all tasks together"}}}};
-    ROAST_TRY(ADD_ROWS(rows));
-    if (!is_known(source, "worker_cpu_percent"))
-        ROAST_TRY(ADD_ROWS(threads));
-    return ADD_ROWS(last);
+         {{.key = "cpu_efficiency_fine", .shown = "%", .after = OF_CORES " on the CPU"}}},
+        {"Off the CPU", {{.key = "io_overhead_pct", .after = " of wall time, all tasks together"}}},
+    };
+    return ADD_ROWS(rows);
 }
 
 roast_status roast_summary_fill_fine(const roast_summary_source *source, roast_grid *grid,

@@ -17,7 +17,6 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 
 from roastcoffea import MetricsCollector, track_metrics
-from roastcoffea.export import reporter
 
 pytestmark = pytest.mark.alone
 
@@ -377,62 +376,3 @@ def test_preprocessing_and_client_are_parts(client, fileset):
     saved = {kind: end - start for kind, start, end in run.phases}
     assert saved.keys() == {"preprocessing", "execution"}
     assert parts["preprocessing"] <= 2 * saved["preprocessing"] + 0.05
-
-
-# ---- the CPU time of the workers ----
-
-def used_by(client):
-    """CPU seconds of all processes of workers."""
-    return sum(client.run(time.process_time).values())
-
-
-def test_cpu_of_the_workers_is_that_of_their_processes(fileset):
-    with cluster(2) as client:
-        before = used_by(client)
-        mc = on_dask(client, {"data": fileset["data"]}, Decorated())
-        after = used_by(client)
-    metrics = mc.metrics
-    assert CHUNKS * 0.2 <= metrics["worker_cpu_seconds"] <= after - before
-    assert metrics["worker_cpu_seconds"] == pytest.approx(after - before, rel=0.1)
-    cores = metrics["wall_time"] * metrics["total_cores"]
-    assert metrics["worker_cpu_percent"] == pytest.approx(100 * metrics["worker_cpu_seconds"] / cores)
-    shown = [str(table.title) + " ".join(map(str, table.columns[0].cells)) for table in (
-        reporter.format_resources_table(metrics), reporter.format_timing_table(metrics))]
-    assert "CPU" in shown[0] and "CPU Efficiency" not in shown[1]  # one figure on a page
-
-
-def test_cpu_of_a_worker_that_left_is_not_known(fileset, tmp_path):
-    with cluster(2) as client:
-        small = {name: fileset[name] for name in ("ttbar", "wjets")}
-        mc = on_dask(client, small, KillsOnce(tmp_path / "killed"))
-    (lost,) = mc.run.lost_workers()
-    assert mc.metrics["worker_cpu_seconds"] is None and mc.metrics["worker_cpu_percent"] is None
-    assert len([note for note in mc.notes if lost["worker"] in note and "CPU time is not known" in note]) == 1
-    assert len([note for note in mc.notes if lost["worker"] in note and "left" in note]) == 1
-
-
-def test_cpu_of_a_worker_that_joins_counts(fileset):
-    with cluster(1) as client:
-        with MetricsCollector(client, worker_tracking_interval=0.1) as mc:
-            client.cluster.scale(2)
-            client.wait_for_workers(2)
-            before = used_by(client)
-            client.gather(client.map(burn, [0.3] * 4, pure=False))
-            burned = used_by(client) - before
-    assert mc.metrics["worker_cpu_seconds"] >= 0.95 * burned >= 1.1
-    assert mc.metrics["workers_seen"] == 2
-
-
-def burn(seconds):
-    start = time.thread_time()
-    while time.thread_time() < start + seconds:
-        pass
-
-
-def test_cpu_of_this_process(fileset):
-    executor = processor.IterativeExecutor(status=False)
-    before = time.process_time()
-    mc = collect(executor, executor, {"data": fileset["data"]}, Decorated())
-    used = time.process_time() - before
-    assert CHUNKS * 0.2 <= mc.metrics["worker_cpu_seconds"] <= used
-    assert mc.metrics["worker_cpu_seconds"] == pytest.approx(used, rel=0.2)

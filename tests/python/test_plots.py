@@ -492,8 +492,6 @@ def test_efficiency():
     _, axes = plots.plot_efficiency_summary(METRICS)
     assert [height for _, _, _, height in bars(axes)] == [50.0, 61.0]
     assert any("3.00×" in text.get_text() for text in axes.texts)
-    _, axes = plots.plot_efficiency_summary({**METRICS, "worker_cpu_percent": 5.4})
-    assert [height for _, _, _, height in bars(axes)] == [50.0, 5.4]  # in place of the samples
     _, axes = plots.plot_efficiency_summary({"speedup_factor": 2.0})
     assert not bars(axes)
 

@@ -11,8 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "discard", "fetch_news", "finish", "finish_worker", "has_us", "install", "look",
-           "process_cpu", "run_on_worker", "sample"]
+__all__ = ["by_value", "discard", "fetch_news", "finish", "finish_worker", "has_us", "install", "look", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -89,7 +88,6 @@ async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         plugin = RunPlugin(order["name"], order["topic"], order["client"], order["message_limit"])
         await plugin.start(dask_scheduler)
         dask_scheduler.add_plugin(plugin, name=plugin.name)
-        await plugin.ask_for_cpu(order["timeout"])
     except Exception as error:
         return {**found, "problem": f"{type(error).__name__}: {error}"}
     if order["interval"] is not None:
@@ -168,7 +166,6 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         if plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])
         result.update(answers=answers, told=told)
-        result["cpu"] = None if plugin is None else plugin.cpu_used(answers)
     result["clocks"] = _clocks(result.get("answers", {}), plugin)
     if order["span"] is not None:
         result.update(_task_counts(order, plugin, span, dask_scheduler))
@@ -230,36 +227,34 @@ async def _ask(
     """Runs `finish_worker` on one worker."""
     import pickle
 
+    from distributed.protocol.serialize import Serialize, Serialized, deserialize
+
     kwargs = {
         "topic": order["topic"],
         "round_id": order["round"],
         "address": address,
         "span_ids": span_ids,
     }
+    message = {
+        "op": "run",
+        "function": order["ask"],
+        "args": pickle.dumps(()),
+        "kwargs": pickle.dumps(kwargs),
+        "wait": True,
+    }
     asked = order["zero"] + _steady()
-    answer = await run_on_worker(order["ask"], pickle.dumps(kwargs), address, scheduler)
-    times = {"asked": asked, "answered": order["zero"] + _steady()}
-    return {**answer, **times} if isinstance(answer, dict) else {"problem": answer}
-
-
-async def run_on_worker(function: bytes, kwargs: bytes, address: str, scheduler: Any) -> Any:
-    """What a pickled function returns on one worker; in words, why it did not."""
-    import pickle
-
-    from distributed.protocol.serialize import Serialize, Serialized, deserialize
-
-    message = {"op": "run", "function": function, "args": pickle.dumps(()), "kwargs": kwargs, "wait": True}
     answers = await scheduler.broadcast(msg=message, workers=[address], on_error="return")
+    times = {"asked": asked, "answered": order["zero"] + _steady()}
     answer = answers[address]
     if isinstance(answer, Exception):
-        return f"{type(answer).__name__}: {answer}"
+        return {"problem": f"{type(answer).__name__}: {answer}"}
     if answer["status"] != "OK":
-        return str(answer.get("exception_text", answer["status"]))
+        return {"problem": str(answer.get("exception_text", answer["status"]))}
     packed = answer["result"]
     unpack: Any = deserialize
     if isinstance(packed, Serialized):
-        return unpack(packed.header, packed.frames)
-    return packed.data if isinstance(packed, Serialize) else packed
+        return {**unpack(packed.header, packed.frames), **times}
+    return {**(packed.data if isinstance(packed, Serialize) else packed), **times}
 
 
 def _task_counts(order: dict[str, Any], plugin: Any, span: Any, scheduler: Any) -> dict[str, Any]:
@@ -328,21 +323,12 @@ def has_us() -> bool:
     return any(name.startswith("_core.") for folder in folders or () for name in os.listdir(folder))
 
 
-def process_cpu() -> tuple[str, int, float]:
-    """The host and the number of this process, and the CPU seconds that it has used since it began."""
-    import os
-    import socket
-    import time
-
-    return socket.gethostname(), os.getpid(), time.process_time()
-
-
 async def finish_worker(dask_worker: Any, **order: Any) -> dict[str, Any]:
     """Sends the records that are held back, with a mark behind them, and what was measured of a
-    span; when this began and ended by the clock of the worker, and the CPU time of its process."""
-    begun, cpu = _now(), process_cpu()
+    span; when this began and ended by the clock of the worker."""
+    begun = _now()
     answer = await _send_rest(dask_worker, **order)
-    return {**answer, "begun": begun, "ended": _now(), "cpu": cpu}
+    return {**answer, "begun": begun, "ended": _now()}
 
 
 async def _send_rest(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any, TypeAlias
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from roastcoffea._core import WorkerSeries, hold_clock, release_clock, sample_workers
-from roastcoffea.backends._remote import by_value, process_cpu, run_on_worker
 from roastcoffea.backends._spans import ANNOTATION
 from roastcoffea.backends._task_watch import TaskWatch
 
@@ -58,8 +56,6 @@ class RunPlugin(SchedulerPlugin):
         self._mixed: _Tasks = {}
         self._farewell: asyncio.TimerHandle | None = None
         self._next_tick: asyncio.TimerHandle | None = None
-        self._cpu: dict[str, tuple[str, int, float] | None] = {}  # of each worker when it began; None: not known
-        self._asked: set[asyncio.Task[None]] = set()
         self.delays: dict[str, float] = {}  # by how much the clocks of workers are behind, at most
         hold_clock()
         self._held = True
@@ -72,8 +68,6 @@ class RunPlugin(SchedulerPlugin):
         self.stop_sampling()
         self.stop_watching()
         self._forget_farewell()
-        for task in list(self._asked):
-            task.cancel()
         self._messages, self._batches = [], []
         if self._held:
             self._held = False
@@ -170,40 +164,6 @@ class RunPlugin(SchedulerPlugin):
     def add_worker(self, scheduler: Any, worker: str) -> None:
         self._join(worker)
         self._note_delay(worker)
-        self._ask(worker)
-
-    async def ask_for_cpu(self, timeout: float) -> None:
-        """Asks all workers for the CPU time of their processes; a worker that joins later is asked then."""
-        for address in self.scheduler.workers:
-            self._ask(address)
-        if self._asked:
-            await asyncio.wait(self._asked, timeout=timeout)
-
-    def _ask(self, address: str) -> None:
-        self._cpu[address] = None
-        task = asyncio.ensure_future(self._note_cpu(address))
-        self._asked.add(task)
-        task.add_done_callback(self._asked.discard)
-
-    async def _note_cpu(self, address: str) -> None:
-        from distributed.protocol import pickle
-
-        dumps: Any = pickle.dumps
-        with suppress(Exception):
-            answer = await run_on_worker(dumps(by_value(process_cpu)), dumps({}), address, self.scheduler)
-            self._cpu[address] = None if isinstance(answer, str) else tuple(answer)
-
-    def cpu_used(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """CPU seconds of all processes, and the workers of which they are not known: they left, or did not answer."""
-        used: dict[tuple[str, int], float] = {}  # workers of one process count once
-        unknown = []
-        for address, begun in self._cpu.items():
-            ended = answers.get(address, {}).get("cpu")
-            if begun is None or ended is None or begun[:2] != tuple(ended)[:2]:
-                unknown.append(address)
-            else:
-                used[begun[:2]] = max(ended[2] - begun[2], used.get(begun[:2], 0.0))
-        return {"seconds": sum(used.values()), "unknown": sorted(unknown)}
 
     def remove_worker(
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any

@@ -82,7 +82,6 @@ class DaskSource(Source):
         self._clock_offset = 0.0
         self._clock_offsets: dict[str, float] = {}
         self._silent: list[str] = []  # workers that have not answered
-        self._cpu: dict[str, Any] | None = None  # the CPU time of the workers
         # What was handed over so far.
         self._got = 0  # the number of the last batch
         self._series: WorkerSeries | None = None
@@ -110,7 +109,6 @@ class DaskSource(Source):
             "client": self.client.id,
             "message_limit": MESSAGE_LIMIT,
             "interval": interval,
-            "timeout": WORKER_TIMEOUT,
         }
         asked = now()
         found = self._ask_twice(install, order)
@@ -190,7 +188,6 @@ class DaskSource(Source):
             found.attempts = attempt("attempts", self.notes.add, self._read_attempts, result.get("attempts"), ran)
             if unread := result.get("unread_steps", 0):
                 self.notes.add(f"{unread} messages about tasks could not be read: some tries may be missing")
-            found.cpu_seconds = self._cpu_seconds(result)
             found.records = self._records
             found.clock_offsets = self._clock_offsets
         self._remove()
@@ -247,7 +244,6 @@ class DaskSource(Source):
         self._take_clocks(result["clocks"])
         if ask:
             self._tell_about_workers(result["answers"])
-            self._cpu = result.get("cpu")
         self._take_batches(result.get("batches", []))
         return {**result, "round": order["round"]}
 
@@ -287,21 +283,11 @@ class DaskSource(Source):
         self._silent = sorted(silent.union(self._silent))
         if new:
             self.notes.add(
-                f"{_list(new)} did not answer within {WORKER_TIMEOUT:g} s: their last measurements may be missing, "
-                "and their CPU time is not known"
+                f"{_list(new)} did not answer within {WORKER_TIMEOUT:g} s: their last measurements may be missing"
             )
         for address, answer in answers.items():
             if answer["problem"]:
                 self.notes.add(f"{address} could not hand over its measurements: {answer['problem']}")
-
-    def _cpu_seconds(self, result: dict[str, Any]) -> float | None:
-        """Of the processes of all workers. A worker whose CPU time is not known has one note that says so."""
-        if self._cpu is None:
-            return None
-        told = {*self._silent, *(result.get("left", ()) if self._span is not None and "metrics" in result else ())}
-        if unknown := sorted(set(self._cpu["unknown"]).difference(told)):
-            self.notes.add(f"the CPU time of {_list(unknown)} is not known: they left, or did not answer when asked")
-        return None if self._cpu["unknown"] else float(self._cpu["seconds"])
 
     # ---- the span ----
 
@@ -339,7 +325,7 @@ class DaskSource(Source):
         if result["left"]:
             self.notes.add(
                 f"span {name}: measurements of {_list(result['left'])} after the last heartbeat "
-                f"({result['interval']:g} s at most) may be missing and their CPU time is not known, as they have left"
+                f"({result['interval']:g} s at most) may be missing, as they have left"
             )
 
     # ---- clocks ----

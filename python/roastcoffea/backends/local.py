@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 import uuid
 from collections.abc import Set
 from typing import Any
@@ -38,7 +37,6 @@ class LocalSource(Source):
         self._shared: SharedFile | None = None
         self._arrived: list[bytes] = []
         self._told = 0  # how many of these news() has returned
-        self._cpu = 0.0  # CPU time of this process when the run began
 
     def begin(self, interval: float | None) -> Engine:
         check_interval(interval)
@@ -54,7 +52,6 @@ class LocalSource(Source):
             self._sampler = attempt(
                 "the processes cannot be sampled", self._notes.add, _Sampler, self.executor, interval
             )
-        self._cpu = time.process_time()
         tells = [] if self._sampler is None else ["series"]
         return Engine("processes of this machine", list(self._notes), self._topic, tells=tells)
 
@@ -67,13 +64,11 @@ class LocalSource(Source):
         return News(self._arrived[told:], samples)
 
     def end(self, ran: Ran) -> Collected:
-        found, cpu = Collected(), time.process_time() - self._cpu
+        found = Collected()
         attempt("the last records that were sent are lost", self._notes.add, self._close_channel)
         found.records = self._arrived
         if self._sampler is not None:
-            workers = attempt("worker series", self._notes.add, self._end_series, self._sampler, ran, found)
-            if workers and workers.keys() == {os.getpid()} and all(workers.values()):
-                found.cpu_seconds = cpu
+            attempt("worker series", self._notes.add, self._end_series, self._sampler, ran, found)
         self.abandon()
         found.notes = list(self._notes)
         return found
@@ -111,8 +106,7 @@ class LocalSource(Source):
 
     # ---- workers ----
 
-    def _end_series(self, sampler: _Sampler, ran: Ran, found: Collected) -> dict[int, int | None]:
-        """The workers, as of `_Sampler.workers`."""
+    def _end_series(self, sampler: _Sampler, ran: Ran, found: Collected) -> None:
         sampler.stop()
         if sampler.failed:
             self._notes.add(f"{sampler.failed} samples of the processes failed, the last one: {sampler.error}")
@@ -125,7 +119,6 @@ class LocalSource(Source):
             found.series = series
         else:  # the number of workers is not known, so not 0
             found.tracking_data = {**series.as_tracking_data(), "worker_counts": {}}
-        return workers
 
 
 def _processes_in(data: bytes) -> set[int]:

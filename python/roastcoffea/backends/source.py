@@ -65,7 +65,6 @@ class Collected:
     tracking_data: Mapping[str, Any] | None = None  # in place of a series: a form of the backend's own
     attempts: Attempts | None = None  # every try of every task, and the workers that left
     figures: Mapping[Any, Any] | None = None  # sums by kind of task (docs/backends.md)
-    cpu_seconds: float | None = None  # CPU time that the processes of all workers used in the run, by their counters
     records: list[bytes] = field(default_factory=list)  # packed chunk logs, those of the news as well
     clock_offsets: dict[str, float] = field(default_factory=dict)  # {worker: seconds that its clock is behind}
     notes: list[str] = field(default_factory=list)  # what could not be measured, and why, in words
