@@ -150,14 +150,15 @@ static inline void append_piece(roast_run *run, const piece *p, double start,
     assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
 }
 
-static inline void append_try(roast_attempts *attempts, const piece *p, double sent, double start) {
+static inline void append_try(roast_attempts *attempts, const piece *p, double ready, double sent,
+                              double start) {
     char key[32], worker[32];
     roast_error err;
     snprintf(key, sizeof key, "P-%u", p->index);
     snprintf(worker, sizeof worker, "tcp://w%u", p->worker);
     double stop = start + (p->before > 0 ? p->before : 0) + p->duration + p->after;
     roast_attempt attempt = try_of("P", key, attempts_worker(attempts, worker),
-                                   (try_times){0, sent, start, stop, stop});
+                                   (try_times){ready, sent, start, stop, stop});
     attempt.outcome = p->fails ? ROAST_OUTCOME_raised : ROAST_OUTCOME_done;
     attempt.nbytes = 5000;
     assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
@@ -208,7 +209,7 @@ static inline roast_run *play(const scene *s) {
         free_at[next] += s->handling;
         append_piece(run, &p, free_at[next], s->workers_per_host > 0 ? s->workers_per_host : 1);
         if (attempts != NULL)
-            append_try(attempts, &p, sent, free_at[next]);
+            append_try(attempts, &p, s->lead, sent, free_at[next]);
         free_at[next] += (p.before > 0 ? p.before : 0) + p.duration + p.after;
         last = free_at[next] > last ? free_at[next] : last;
     }
