@@ -515,7 +515,7 @@ static PyType_Slot run_slots[] = {
     {Py_tp_doc, (void *)"Run(*, report=None, t_start=None, t_end=None, chunks=None, series=None, "
                         "spans=None, processor_name=None, custom_metrics=None, "
                         "section_metrics=None, meta=None, notes=None, replayed=0, "
-                        "attempts=None, ending=None)\n--\n\n"
+                        "attempts=None, ending=None, phases=None)\n--\n\n"
                         "Everything that was measured: chunks, sections, samples and reads as "
                         "tables, and the metrics. All of it is as it was when the run was made."},
     {Py_tp_new, run_new},

@@ -184,7 +184,7 @@ def _files_of(call: _Call, left_out: list[Any]) -> list[BadFile]:
     """The files of pieces that Coffea has skipped, each once."""
     files: dict[Any, BadFile] = {}
     for piece in map(piece_of, left_out):
-        files.setdefault(piece[:2], BadFile(*piece[:3], call.skipped.get(piece)))
+        files.setdefault(piece[:2], BadFile(piece[0], piece[1], piece[2], call.skipped.get(piece)))
     return list(files.values())
 
 

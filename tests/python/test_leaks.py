@@ -68,6 +68,7 @@ def use_series():
     series = _core.WorkerSeries()
     series.join("tcp://a:1", 1.0), series.leave("tcp://a:1", 2.0)
     other = _core.WorkerSeries.from_bytes(series.to_bytes())
+    series.samples_equal(other)
     other.extend(series)
 
 

@@ -151,7 +151,7 @@ def test_tasks_and_their_pieces():
 
 def inputs(**more):
     known = dict(times=(0.0, 2.0), processor_name=None, meta={}, replayed=0, report=REPORT, chunks=[], tracking=None,
-                 figures={}, span_metrics=None, attempts=None, custom_metrics=None, sections=[])
+                 figures={}, span_metrics=None, attempts=None, phases=[], custom_metrics=None, sections=[])
     return Inputs(**{**known, **more})
 
 

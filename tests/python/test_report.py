@@ -78,7 +78,7 @@ def test_everything_is_there(everything):
 def test_budget_bar(everything):
     segments = re.findall(r'<span style="flex-grow:([0-9.]+);background:([^"]+)" title="([^"]+)">', everything)
     assert [float(width) for width, _, _ in segments] == [0.6, 0.3999]
-    assert segments[0][2] == f"Read: {format_value(60.0, 's')}, 60.0 %"
+    assert segments[0][2] == f"Reading Columns: {format_value(60.0, 's')}, 60.0 %"
 
 
 def test_a_diagnosis_without_findings_says_so():

@@ -250,7 +250,7 @@ def _extras_json(
 def _readable(value: Any) -> bytes:
     """A value of the user's own for metrics.json; what plain JSON does not know is written as in the extras."""
     try:
-        return json.dumps(value, default=str, allow_nan=False).encode()
+        return json.dumps(value, default=str).encode()
     except Exception:
         return extras.dump(value, 2 * _MAX_OWN)
 
