@@ -69,5 +69,5 @@ def test_the_list_of_measurements(folder):
     only = json.loads(roast("ls", "--json", "-f", "outcome=failed", folder))
     assert [one["name"] for one in only] == ["failed"]
     table = roast("ls", folder)
-    assert "Outcome" in table and " interrupted " in table
+    assert "Outcome" in table and " interr" in table  # 80 columns may cut it
     assert max(map(len, table.splitlines())) <= 80
