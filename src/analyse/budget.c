@@ -155,6 +155,9 @@ static void finish_row(roast_budget_row *row) {
                        (isnan(row->offcpu_runqueue) ? 0 : row->offcpu_runqueue);
     if (row->offcpu_rest < 0)
         row->offcpu_rest = 0; /* differences of rounding */
+    for (int part = 0; part < ROAST_PART_COUNT; part++)
+        if (fabs(row->parts[part]) < 1e-9)
+            row->parts[part] = 0; /* likewise */
 }
 
 /* The rest, except for rounding differences. */
