@@ -104,6 +104,12 @@ static PyMethodDef module_methods[] = {
      "pack_lanes(owners, starts, ends, /)\n--\n\nThe lane of each interval among those of its "
      "owner, as bytes "
      "of uint32; no two in a lane overlap. Buffers of int32, int64, int64."},
+    {"task_bars", ext_task_bars, METH_O,
+     "task_bars(run, /)\n--\n\nThe tasks of a run, each once: a chunk with its task, or a try "
+     "without a "
+     "chunk. Names, and bytes of int64: worker, name and chunk by number (-1: none), start and "
+     "stop in "
+     "nanoseconds since 1970, failed."},
     {NULL, NULL, 0, NULL},
 };
 

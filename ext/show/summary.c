@@ -263,11 +263,25 @@ static PyObject *row_at(const void *grid, uint32_t row) {
     return ext_list(&(grid_row){grid, row}, roast_grid_column_count(grid), cell_at);
 }
 
+static PyObject *number_at(const void *row, uint32_t column) {
+    const grid_row *at = row;
+    roast_value value = roast_grid_number(at->grid, at->row, column);
+    if (value.kind == ROAST_VALUE_NONE)
+        Py_RETURN_NONE;
+    return value.kind == ROAST_VALUE_INT ? PyLong_FromLongLong(value.integer)
+                                         : PyFloat_FromDouble(value.real);
+}
+
+static PyObject *numbers_at(const void *grid, uint32_t row) {
+    return ext_list(&(grid_row){grid, row}, roast_grid_column_count(grid), number_at);
+}
+
 static PyObject *table_dict(const roast_grid *grid) {
-    return Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:N}", "id", roast_grid_id(grid), "title",
+    return Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:N,s:N}", "id", roast_grid_id(grid), "title",
                          ext_text(roast_grid_title(grid)), "columns",
                          ext_list(grid, roast_grid_column_count(grid), heading_at), "rows",
-                         ext_list(grid, roast_grid_row_count(grid), row_at), "caption",
+                         ext_list(grid, roast_grid_row_count(grid), row_at), "numbers",
+                         ext_list(grid, roast_grid_row_count(grid), numbers_at), "caption",
                          ext_text(roast_grid_caption(grid)), "has_content",
                          PyBool_FromLong(roast_grid_has_content(grid)));
 }
@@ -327,8 +341,8 @@ static PyMethodDef summary_methods[] = {
 };
 
 static PyGetSetDef summary_getset[] = {
-    {"tables", summary_tables, NULL, "One dict per table: id, title, columns, rows, caption.",
-     NULL},
+    {"tables", summary_tables, NULL,
+     "One dict per table: id, title, columns, rows, numbers, caption.", NULL},
     {"notes", summary_notes, NULL, "The notes.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -15,11 +15,11 @@
 /* ---- JSON, in the form of get_metrics() ---- */
 
 /* Contains every number under all its names, the tables `per_dataset`, `sections`, `file_read_metrics`,
- * `branch_read_metrics` and `worker_health`, the lists `compression_ratios` and `bytes_read_percent_per_file`,
- * `meta` and `notes` of the run, and the raw data: `file_metadata`, `tracking_data`, `raw_chunk_metrics`,
- * `raw_section_metrics`, `raw_span_metrics`. What was not measured is absent. A key that is a tuple in Python is
- * written as its str(). `chunk_info` is left out, since the chunks contain it. `file_metadata` is written once for
- * each file, not in every chunk. */
+ * `branch_read_metrics`, `worker_health` and `task_metrics`, the lists `compression_ratios` and
+ * `bytes_read_percent_per_file`, `meta` and `notes` of the run, and the raw data: `file_metadata`, `tracking_data`,
+ * `raw_chunk_metrics`, `raw_section_metrics`, `raw_span_metrics`. What was not measured is absent. A key that is a
+ * tuple in Python is written as its str(). `chunk_info` is left out, since the chunks contain it. `file_metadata` is
+ * written once for each file, not in every chunk. */
 roast_status roast_json_run(const roast_metrics *metrics, const roast_run *run, roast_sink *sink,
                             roast_error *err);
 

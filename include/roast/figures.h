@@ -27,6 +27,8 @@ typedef struct roast_figure {
     roast_attempt_kind kind; /* ROAST_KIND_COUNT: it is not the time of a task */
     roast_activity activity;
     double value;
+    roast_str
+        prefix; /* the engine's name for such tasks, borrowed from the run; absent: not told */
 } roast_figure;
 
 /* The text of a run (roast_run_meta) with the engine's name for the tasks that merge outputs. */

@@ -48,6 +48,8 @@ roast_str roast_grid_heading(const roast_grid *grid, uint32_t column);
 uint32_t roast_grid_row_count(const roast_grid *grid);
 /* Absent beyond the end. */
 roast_str roast_grid_text(const roast_grid *grid, uint32_t row, uint32_t column);
+/* The first number of a cell; "not measured" beyond the end, and if the cell has none. */
+roast_value roast_grid_number(const roast_grid *grid, uint32_t row, uint32_t column);
 /* Whether there is a row with a value that was measured, or a row of texts alone. */
 bool roast_grid_has_content(const roast_grid *grid);
 

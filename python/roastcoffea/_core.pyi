@@ -288,6 +288,7 @@ class _SummaryTable(TypedDict):
     title: str
     columns: list[str]
     rows: list[list[str]]
+    numbers: list[list[float | None]]
     caption: str | None
     has_content: bool
 
@@ -415,6 +416,18 @@ def efficiency_metrics(
 
 def worker_ticks(run: Run, /) -> tuple[bytes, bytes]: ...
 def pack_lanes(owners: Buffer, starts: Buffer, ends: Buffer, /) -> bytes: ...
+
+class _TaskBars(TypedDict):
+    workers: list[str]
+    names: list[str]
+    worker: bytes
+    start: bytes
+    stop: bytes
+    chunk: bytes
+    name: bytes
+    failed: bytes
+
+def task_bars(run: Run, /) -> _TaskBars: ...
 
 # ---- while a run goes on ----
 

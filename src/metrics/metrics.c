@@ -162,6 +162,7 @@ static roast_status compute_all(roast_metrics *metrics, const roast_run *run, ro
     ROAST_TRY(roast_metrics_workflow(metrics, run, err));
     ROAST_TRY(roast_metrics_workers(metrics, run, err));
     ROAST_TRY(roast_metrics_fine(metrics, run, err));
+    ROAST_TRY(roast_metrics_tasks(metrics, run, err));
     ROAST_TRY(from_chunks(metrics, run, true, true, err));
     metrics->is_current = true;
     return roast_metrics_efficiency(metrics, err);

@@ -65,12 +65,19 @@ static const roast_row_column worker_columns[] = {
     COLUMN(worker, TEXT, host), /* hidden */
 };
 
+static const roast_row_column task_columns[] = {
+    COLUMN(task, VALUE, count),       COLUMN(task, VALUE, failed),
+    COLUMN(task, VALUE, seconds),     COLUMN(task, VALUE, mean_seconds),
+    COLUMN(task, VALUE, cpu_seconds), COLUMN(task, VALUE, result_bytes),
+};
+
 enum {
     dataset_hidden = 0,
     section_hidden = 1,
     file_hidden = 2,
     branch_hidden = 0,
-    worker_hidden = 1
+    worker_hidden = 1,
+    task_hidden = 0
 };
 
 const roast_row_table *roast_row_table_at(roast_row_table_number number) {

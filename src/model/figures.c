@@ -60,5 +60,5 @@ uint32_t roast_run_figure_count(const roast_run *run) {
 
 roast_figure roast_run_figure(const roast_run *run, uint32_t index) {
     roast_span_value span = roast_run_span(run, index);
-    return (roast_figure){kind_of(run, &span), activity_of(&span), span.value};
+    return (roast_figure){kind_of(run, &span), activity_of(&span), span.value, span.prefix};
 }

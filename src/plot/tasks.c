@@ -1,4 +1,4 @@
-#include "plot/tasks.h"
+#include "roast/tasks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

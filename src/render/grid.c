@@ -188,6 +188,11 @@ const roast_grid_value *roast_grid_values(const roast_grid *grid, uint32_t row, 
     return cell != NULL ? cell->values : NULL;
 }
 
+roast_value roast_grid_number(const roast_grid *grid, uint32_t row, uint32_t column) {
+    const roast_grid_cell *cell = find_cell(grid, row, column);
+    return cell != NULL && cell->n_values > 0 ? cell->values[0].value : roast_value_none();
+}
+
 static bool row_has_content(const roast_grid *grid, uint32_t row) {
     uint32_t values = 0;
     for (uint32_t column = 0; column < grid->n_columns; column++) {

@@ -25,6 +25,7 @@
     X(files, "Files", roast_summary_fill_files)                                                    \
     X(branches_by_bytes, "Branches by Bytes", roast_summary_fill_branches_by_bytes)                \
     X(branches_by_time, "Branches by Time", roast_summary_fill_branches_by_time)                   \
+    X(tasks, "Tasks", roast_summary_fill_tasks)                                                    \
     X(workers, "Worker Health", roast_summary_fill_workers)                                        \
     X(quality, "Data Quality", roast_summary_fill_quality)
 

@@ -125,10 +125,30 @@ static const struct {
      "the sizes of the files or the accessed branches are not known"},
 };
 
+/* What a Runner makes: nobody misses it where none was called. */
+static bool is_of_runner(const char *key) {
+    return strcmp(key, "total_events") == 0 || strcmp(key, "num_successful_chunks") == 0;
+}
+
+/* Whether the engine ran tasks of this run, and none of them is known to be a Runner's. */
+static bool is_plain_graph(const roast_summary_source *source) {
+    uint32_t kinds;
+    roast_row_table_rows(source->metrics, ROAST_ROWS_task_metrics, &kinds);
+    return kinds > 0 && source->about != NULL && roast_run_processor(source->about).data == NULL &&
+           !is_known(source, "total_events") && isnan(records(source));
+}
+
 static roast_status add_missing(const roast_summary_source *source, roast_grid *grid,
                                 roast_error *err) {
+    bool graph = is_plain_graph(source);
+    if (graph)
+        ROAST_TRY(roast_summary_add_fact(
+            grid, "No Runner",
+            "a Dask graph was computed (dask-awkward, dask.compute(), futures), which has no "
+            "process() and no chunks: see Tasks",
+            NULL, 0, err));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        if (is_known(source, wanted[i].key) ||
+        if (is_known(source, wanted[i].key) || (graph && is_of_runner(wanted[i].key)) ||
             (wanted[i].needs != NULL && !is_known(source, wanted[i].needs)))
             continue;
         char label[96];

@@ -1,4 +1,4 @@
-/* The tables with a row for each dataset, section, branch or worker. */
+/* The tables with a row for each dataset, section, branch, kind of task or worker. */
 #include "render/summary.h"
 
 #include <math.h>
@@ -286,6 +286,26 @@ roast_status roast_summary_fill_branches_by_time(const roast_summary_source *sou
     bool wanted = is_known(source, "branch_read_seconds") &&
                   (count > TOP || !is_known(source, "branch_read_bytes"));
     return fill(source, &table, wanted, grid, err);
+}
+
+/* ---- tasks ---- */
+
+roast_status roast_summary_fill_tasks(const roast_summary_source *source, roast_grid *grid,
+                                      roast_error *err) {
+    static const shown_table table = {
+        .number = ROAST_ROWS_task_metrics,
+        .heading = "Task",
+        .what = "kinds of tasks",
+        .order = "longest time first",
+        .most = MOST_ROWS,
+        .columns = {{"Tries", "count", "1"},
+                    {"Time", "seconds", "s"},
+                    {"per Task", "mean_seconds", "s"},
+                    {"CPU", "cpu_seconds", "s"},
+                    {"Failed", "failed", "1"},
+                    {"Results", "result_bytes", "bytes"}},
+    };
+    return fill(source, &table, true, grid, err);
 }
 
 /* ---- workers ---- */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/buffer.h"
-#include "plot/tasks.h"
+#include "roast/tasks.h"
 
 /* Numbers of processes in the trace: the run as a whole is one, then come the workers. */
 enum { RUN_PROCESS = 0, FIRST_WORKER = 1 };

@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "plot/tasks.h"
+#include "roast/tasks.h"
 #include "roast/lanes.h"
 
 #define START INT64_C(1790000000000000) /* microseconds */

@@ -65,7 +65,7 @@ static void test_tables(void **state) {
         "findings",         "budget",          "challenge",      "throughput", "events",
         "resources",        "timing",          "fine",           "chunks",     "datasets",
         "time_sections",    "memory_sections", "bytes_sections", "files",      "branches_by_bytes",
-        "branches_by_time", "workers",         "quality",
+        "branches_by_time", "tasks",           "workers",        "quality",
     };
     roast_summary *summary = summary_of(full_run());
     assert_int_equal(sizeof ids / sizeof *ids, roast_summary_count(summary));
@@ -220,6 +220,87 @@ static void test_more_than_there_should_be(void **state) {
     roast_summary *summary = summary_of(run);
     expect_fact(summary, "quality", "Chunk Records", "2 for 1 chunks in the report");
     EXPECT_ROW(summary, "time_sections", 0, "by hand", "1", "1.00 s", "1.00 s", "-", "1.00 s");
+    roast_summary_free(summary);
+}
+
+/* ---- tasks ---- */
+
+static void add_try(roast_attempts *attempts, const char *prefix, roast_attempt_kind kind,
+                    roast_outcome outcome, int64_t ms, int64_t bytes) {
+    roast_error err;
+    roast_attempt attempt = {.kind = kind,
+                             .outcome = outcome,
+                             .prefix = roast_str_of(prefix),
+                             .key = roast_str_of(prefix),
+                             .worker = ROAST_NO_WORKER,
+                             .departure = ROAST_NO_DEPARTURE,
+                             .ready_us = ROAST_NO_TIME,
+                             .sent_us = ROAST_NO_TIME,
+                             .start_us = ms < 0 ? ROAST_NO_TIME : 1000,
+                             .stop_us = ms < 0 ? ROAST_NO_TIME : 1000 + ms * 1000,
+                             .ended_us = ROAST_NO_TIME,
+                             .transfer_us = -1,
+                             .deserialize_us = -1,
+                             .disk_us = -1,
+                             .nbytes = bytes};
+    assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
+}
+
+static void add_cpu(roast_run *run, const char *prefix, double seconds) {
+    roast_error err;
+    roast_span_value span = {roast_str_of("execute"), roast_str_of(prefix),
+                             roast_str_of("thread-cpu"), roast_str_of("seconds"), seconds};
+    assert_ok(roast_run_add_span(run, &span, &err), err);
+}
+
+static roast_run *graph_run(void) {
+    roast_error err;
+    roast_run *run = new_run();
+    roast_attempts *attempts;
+    assert_ok(roast_attempts_new(&attempts, &err), err);
+    roast_run_take_attempts(run, attempts);
+    add_try(attempts, "theirs", ROAST_KIND_foreign, ROAST_OUTCOME_done, 9000, 7);
+    add_try(attempts, "sum", ROAST_KIND_other, ROAST_OUTCOME_done, 500, 8);
+    add_try(attempts, "read", ROAST_KIND_other, ROAST_OUTCOME_raised, 1000, -1);
+    add_try(attempts, "read", ROAST_KIND_other, ROAST_OUTCOME_done, 2000, 1000);
+    add_try(attempts, "read", ROAST_KIND_other, ROAST_OUTCOME_lost, -1, -1);
+    add_cpu(run, "read", 1.25);
+    return run;
+}
+
+static void test_tasks(void **state) {
+    (void)state;
+    roast_summary *summary = summary_of(graph_run());
+    const roast_grid *grid = roast_summary_find(summary, "tasks");
+    assert_int_equal(2, roast_grid_row_count(grid));
+    EXPECT_ROW(summary, "tasks", 0, "read", "3", "3.00 s", "1.50 s", "1.25 s", "2", "1.00 kB");
+    EXPECT_ROW(summary, "tasks", 1, "sum", "1", "500 ms", "500 ms", "-", "0", "8 B");
+    roast_summary_free(summary);
+    /* The engine's figures alone. */
+    roast_run *run = new_run();
+    add_cpu(run, "read", 1.25);
+    summary = summary_of(run);
+    EXPECT_ROW(summary, "tasks", 0, "read", "-", "1.25 s", "-", "1.25 s", "-", "-");
+    roast_summary_free(summary);
+}
+
+/* A graph of the user's own has no process() that could lack a decorator. */
+static void test_a_graph_without_a_runner(void **state) {
+    (void)state;
+    static const char says[] = "a Dask graph was computed (dask-awkward, dask.compute(), futures), "
+                               "which has no process() and no chunks: see Tasks";
+    roast_summary *summary = summary_of(graph_run());
+    expect_fact(summary, "quality", "No Runner", says);
+    expect_fact(summary, "quality", "No Chunks", NULL);
+    expect_fact(summary, "quality", "No Coffea's Report", NULL);
+    roast_summary_free(summary);
+    roast_error err;
+    roast_run *runner = graph_run();
+    assert_ok(roast_run_set_processor(runner, roast_str_of("P"), &err), err);
+    summary = summary_of(runner);
+    expect_fact(summary, "quality", "No Runner", NULL);
+    expect_fact(summary, "quality", "No Chunks",
+                "no record: process() is not decorated with @track_metrics");
     roast_summary_free(summary);
 }
 
@@ -405,6 +486,8 @@ int main(void) {
         cmocka_unit_test(test_nothing_measured),
         cmocka_unit_test(test_a_part_is_missing),
         cmocka_unit_test(test_more_than_there_should_be),
+        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_a_graph_without_a_runner),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_drawing),
         cmocka_unit_test(test_json),

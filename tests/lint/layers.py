@@ -24,6 +24,7 @@ PUBLIC_HEADERS = {
     "keys.h": "model",
     "store.h": "store",
     "lanes.h": "plot",
+    "tasks.h": "plot",
     "sql.h": "store",
     "legacy.h": "store",
     "metrics.h": "metrics",

@@ -184,6 +184,7 @@ def test_wrong_arguments():
         (lambda: intervals_of(3), TypeError),
         (lambda: extract_per_task_metrics(3), TypeError),
         (lambda: _core.worker_ticks(3), TypeError),
+        (lambda: _core.task_bars(3), TypeError),
         (lambda: _core.pack_lanes(b"", b"1", b""), ValueError),
         (lambda: _core.pack_lanes(bytes(4), bytes(8), b""), ValueError),
         (lambda: _core.pack_lanes(1, 2, 3), TypeError),
@@ -395,6 +396,7 @@ def test_lanes_of_buffers_that_are_not_aligned():
 def use_all():
     run = Run(series=tracking(3, 20))
     _core.worker_ticks(run)
+    _core.task_bars(run)
     _core.pack_lanes(np.zeros(9, np.int32), np.arange(9), np.arange(9) + 3)
     for call in (lambda: _core.worker_ticks(3), lambda: _core.pack_lanes(bytes(4), bytes(8), b"")):
         with pytest.raises((TypeError, ValueError)):

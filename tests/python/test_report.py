@@ -13,10 +13,10 @@ from pathlib import Path
 import bokeh
 import numpy as np
 import pytest
-from report_samples import HOSTILE, Held, Page, Tables, chunk, large, run_of, series, usual
+from report_samples import HOSTILE, T0, Held, Page, Tables, chunk, large, run_of, series, usual
 
 from roastcoffea import report
-from roastcoffea._core import ChunkLog, Run, format_value
+from roastcoffea._core import Attempts, ChunkLog, Run, format_value
 from roastcoffea.__main__ import main
 from roastcoffea.report import report_html, save_report, summary_html
 
@@ -171,6 +171,39 @@ def test_bars_of_chunks():
         here = np.flatnonzero(numbers(bars["top"]) == row)
         order = here[np.argsort(start[here])]
         assert all(start[b] >= start[a] + width[a] - 0.01 for a, b in zip(order, order[1:]))
+
+
+def test_bars_of_tasks():
+    """All tasks are drawn; those of chunks from before process() to their end."""
+    attempts = Attempts()
+    for i in range(4):
+        began = chunk(i)["t_start"] - 0.1
+        attempts.add(f"Analysis-{i}", kind="processing", name="Analysis", worker=chunk(i)["worker"], start=began,
+                     stop=chunk(i)["t_start"] + chunk(i)["duration"] + 0.2)
+    attempts.add("merge-0", kind="reduction", name="merge", worker=chunk(0)["worker"], start=T0 + 9, stop=T0 + 9.5)
+    attempts.add("merge-1", kind="reduction", name="merge", worker=chunk(1)["worker"], start=T0 + 9, stop=T0 + 9.25,
+                 outcome="raised", exception="ValueError: no")
+    chunks = [{**chunk(i), "task_key": f"Analysis-{i}"} for i in range(4)]
+    text = report_html(Held(run_of(chunks, attempts=attempts)))
+    (tasks,) = columns_with(models_of(text), "top", "bottom", "task")
+    assert tasks["task"] == ["merge", "merge"] + ["before and after process()"] * 4
+    width = numbers(tasks["end"]) - numbers(tasks["t"])
+    assert np.allclose(width, [500, 250, *((chunk(i)["duration"] + 0.3) * 1000 for i in range(4))], atol=1)
+    (inside,) = columns_with(models_of(text), "top", "bottom", "worker")
+    assert np.allclose(numbers(inside["t"]) - numbers(tasks["t"])[2:], 100, atol=1)
+    assert list(numbers(inside["top"])) == list(numbers(tasks["top"])[2:])
+    assert tasks["color"][1] != tasks["color"][0]
+    page = Page(text)
+    assert "table-task" in page.ids()
+
+
+def test_a_graph_without_chunks():
+    attempts = Attempts()
+    attempts.add("sum-1", name="sum", worker="w", start=T0 + 1, stop=T0 + 2, nbytes=100)
+    text = report_html(Held(run_of([], report=None, processor_name=None, attempts=attempts)))
+    (tasks,) = columns_with(models_of(text), "top", "bottom", "task")
+    assert tasks["task"] == ["sum"]
+    assert "dask.compute()" in Page(text).text
 
 
 def test_many_chunks_are_counted_in_cells():

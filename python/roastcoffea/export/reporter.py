@@ -31,6 +31,7 @@ __all__ = [
     "format_fine_metrics_table",
     "format_memory_sections_table",
     "format_resources_table",
+    "format_tasks_table",
     "format_throughput_table",
     "format_time_sections_table",
     "format_timing_table",
@@ -107,6 +108,11 @@ def format_branches_by_bytes_table(metrics: Mapping[str, Any]) -> Table | None:
 def format_branches_by_time_table(metrics: Mapping[str, Any]) -> Table | None:
     """The branches that took most time to read; None where the table by bytes has them all."""
     return _table_or_none(metrics, "branches_by_time")
+
+
+def format_tasks_table(metrics: Mapping[str, Any]) -> Table | None:
+    """The tasks of Dask by the beginning of their keys; None where they are not known."""
+    return _table_or_none(metrics, "tasks")
 
 
 def format_worker_health_table(metrics: Mapping[str, Any]) -> Table | None:

@@ -1,12 +1,13 @@
-"""The chart of chunks per worker, and the texts about a chunk."""
+"""The chart of tasks per worker, and the texts about a chunk."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from roastcoffea._core import format_value
+from roastcoffea._core import format_value, task_bars
 from roastcoffea.binning import Array, Gantt, gantt, numbers, top
 from roastcoffea.drawing import owner_column, shorten
 from roastcoffea.report._bokeh import Plot, models
@@ -21,72 +22,101 @@ MOST_ROWS = 100
 MOST_NAMES = 40
 
 
-def gantt_data(source: Source) -> Gantt | None:
-    column, chunks = owner_column(source.chunks), source.chunks
-    if column is None:
-        return None
-    return gantt(
-        chunks.column(f"{column}.code"),
-        chunks.column("t_start"),
-        chunks.column("t_end"),
-        limit=MOST_CHUNKS,
-        rows=MOST_ROWS,
-        bins=BINS,
+class Bars(NamedTuple):
+    """The tasks of a run in rows of their workers. A chunk is a task with process() inside of it."""
+
+    rows: Gantt
+    workers: Sequence[str]
+    names: Sequence[str]  # of tasks without a chunk
+    chunk: Array  # number of each task's chunk; -1: none
+    name: Array  # number of its name; -1: none
+    failed: Array
+
+
+def gantt_data(source: Source) -> Bars | None:
+    found = task_bars(source.run)
+    worker, start, stop, chunk, name, failed = (
+        np.frombuffer(column, np.int64)
+        for column in (found["worker"], found["start"], found["stop"], found["chunk"], found["name"], found["failed"])
     )
+    rows = gantt(worker, start / 1e9, stop / 1e9, limit=MOST_CHUNKS, rows=MOST_ROWS, bins=BINS)
+    return None if rows is None else Bars(rows, found["workers"], found["names"], chunk, name, failed)
 
 
-def gantt_chart(source: Source, frame: Frame, data: Gantt | None) -> Chart | None:
-    column = owner_column(source.chunks)
-    if data is None or column is None:
+def gantt_chart(source: Source, frame: Frame, data: Bars | None) -> Chart | None:
+    if data is None:
         return None
-    owners = source.chunks.categories(column)
-    names = [owners[code] for code in data.owners]
-    if data.busy is None:
-        return _bars(source, frame, data, names, column)
-    return _busy(frame, data, data.busy, names)
+    names = [data.workers[code] for code in data.rows.owners]
+    if data.rows.busy is None:
+        return _bars(source, frame, data, names)
+    return _busy(frame, data.rows, data.rows.busy, names)
 
 
-def _bars(
-    source: Source, frame: Frame, data: Gantt, names: Sequence[str], column: str
-) -> Chart:
-    """One bar per chunk, coloured by dataset."""
-    rows = int(data.first_row[-1])
+def _bars(source: Source, frame: Frame, data: Bars, names: Sequence[str]) -> Chart:
+    """One bar per task; inside of it process(), coloured by dataset."""
+    rows = int(data.rows.first_row[-1])
     plot = frame.chart(_title(names), _height(rows))
-    index, row = data.chunk, data.row
-    left = frame.times(data.left, data.start)
-    keys, colors = _dataset_colors(source, index)
+    plot.y_range = models.Range1d(rows, 0)
+    plot.ygrid.grid_line_alpha = 0
+    _name_rows(plot, data.rows.first_row, names)
+    keys = _task_bars(frame, data, plot)
+    chunk = data.chunk[data.rows.chunk]
+    if (chunk >= 0).any():
+        keys = [*_process_bars(source, frame, plot, chunk[chunk >= 0], data.rows.row[chunk >= 0]), *keys]
+    note = (
+        "Each bar is a task in the row of its worker. The strong part of a bar is process(); before it the file is "
+        "opened and the events are built."
+    )
+    return Chart("gantt", plot, keys, note)
+
+
+def _task_bars(frame: Frame, data: Bars, plot: Plot) -> list[Key]:
+    """The whole of each task, faint; those without a chunk with their names."""
+    rows = data.rows
+    left = frame.times(rows.left, rows.start)
+    name, failed = data.name[rows.chunk], data.failed[rows.chunk] != 0
+    labels = [*data.names, "before and after process()"]
+    other = name >= 0
     values = models.ColumnDataSource(
         {
             "t": left,
-            "end": left + data.width * 1000,
+            "end": left + rows.width * 1000,
+            "top": rows.row + 0.1,
+            "bottom": rows.row + 0.9,
+            "color": [VERMILION if bad else GREY for bad in failed & other],
+            "task": [shorten(labels[code], 72) for code in name],
+            "took": [format_value(float(width), "s") for width in rows.width],
+        }
+    )
+    bars = plot.quad("t", "end", "top", "bottom", source=values, fill_color="color", line_color="color",
+                     fill_alpha=0.3, line_alpha=0.5, line_width=1)
+    hover(plot, [bars], [CLOCK, ("task", "@task"), ("took", "@took")])
+    return [Key(GREY, "other tasks", int(other.sum()))] if other.any() else []
+
+
+def _process_bars(source: Source, frame: Frame, plot: Plot, index: Array, row: Array) -> list[Key]:
+    start, end = (numbers(source.chunks.column(name))[index] for name in ("t_start", "t_end"))
+    keys, colors = _dataset_colors(source, index)
+    values = models.ColumnDataSource(
+        {
+            "t": frame.times(start, 0.0),
+            "end": frame.times(end, 0.0),
             "top": row + 0.1,
             "bottom": row + 0.9,
             "color": colors,
-            **chunk_texts(source, index, column),
+            **chunk_texts(source, index, owner_column(source.chunks) or "worker"),
         }
     )
-    bars = plot.quad(
-        "t",
-        "end",
-        "top",
-        "bottom",
-        source=values,
-        fill_color="color",
-        line_color="color",
-        fill_alpha=0.75,
-        line_width=1,
-    )
+    bars = plot.quad("t", "end", "top", "bottom", source=values, fill_color="color", line_color="color",
+                     fill_alpha=0.75, line_width=1)
     any_failed = (source.chunks.column("error.code")[index] >= 0).any()
     failed = [("error", "@error")] if any_failed else []
     hover(plot, [bars], [CLOCK, *CHUNK_ROWS, *failed])
-    plot.y_range = models.Range1d(rows, 0)
-    plot.ygrid.grid_line_alpha = 0
-    _name_rows(plot, data.first_row, names)
-    return Chart("gantt", plot, keys, "Each bar is a chunk in the row of its worker.")
+    return keys
 
 
 def _busy(frame: Frame, data: Gantt, busy: Array, names: Sequence[str]) -> Chart:
-    """Of many chunks how many ran at a time, as shades."""
+    """Of many tasks how many ran at a time, as shades."""
     edges, rows = frame.times(data.edges, data.start), len(busy)
     busy = busy.astype(np.float32)
     plot = frame.chart(_title(names), _height(rows))
@@ -109,7 +139,7 @@ def _busy(frame: Frame, data: Gantt, busy: Array, names: Sequence[str]) -> Chart
     hover(
         plot,
         [image],
-        [("worker", "@name"), ("chunks inside process(), per worker", "@image{0.00}")],
+        [("worker", "@name"), ("tasks at a time, per worker", "@image{0.00}")],
     )
     plot.y_range = models.Range1d(rows, 0)
     plot.ygrid.grid_line_alpha = 0
@@ -117,7 +147,7 @@ def _busy(frame: Frame, data: Gantt, busy: Array, names: Sequence[str]) -> Chart
     return Chart(
         "gantt",
         plot,
-        note=f"{data.n:,} chunks: the darker, the more of them ran at a time; "
+        note=f"{data.n:,} tasks: the darker, the more of them ran at a time; "
         f"{format_value(high, '1')} per worker is the darkest.",
     )
 
@@ -132,7 +162,7 @@ def _height(rows: int) -> int:
 
 
 def _title(names: Sequence[str]) -> str:
-    return f"Chunks per worker ({len(names):,} in the order of their first chunk)"
+    return f"Tasks per worker ({len(names):,} in the order of their first task)"
 
 
 def _name_rows(plot: Plot, first_row: Array, names: Sequence[str]) -> None:

@@ -154,7 +154,24 @@ def sections(source: Source) -> str:
     return _table("Section", list(entries), found, _SECTIONS)
 
 
+_TASK_UNITS = ("1", "s", "s", "s", "1", "bytes")
+_TASK_HINTS = ("tries that the scheduler saw", "computing, all threads together", "", "by Dask's own count",
+               "raised, or lost with a worker", "size of the results in memory")
+
+
+def tasks(source: Source) -> str:
+    """The tasks of Dask by the beginning of their keys, as in the summary."""
+    found = source.tables.get("tasks")
+    if found is None:
+        return ""
+    what, *headings = found["columns"]
+    columns = [Column(what), *(Column(*one) for one in zip(headings, _TASK_UNITS, _TASK_HINTS, strict=True))]
+    rows = [Row([cells[0], *figures[1:]]) for cells, figures in zip(found["rows"], found["numbers"], strict=True)]
+    return table("table-task", columns, rows, first=2)
+
+
 TABLES = (
+    ("Tasks", tasks),
     ("Datasets", datasets),
     ("Files", files),
     ("Branches", branches),

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from roastcoffea.binning import (
-    Array, Gantt, Rates, Timeline, WorkerCounts, throughput, timeline, worker_counts,
+    Array, Rates, Timeline, WorkerCounts, throughput, timeline, worker_counts,
 )
 from roastcoffea.drawing import scale_of
 from roastcoffea.report._bokeh import Plot, models
 from roastcoffea.report._data import Source
-from roastcoffea.report._gantt import BINS, MOST_NAMES, gantt_chart, gantt_data
+from roastcoffea.report._gantt import BINS, MOST_NAMES, Bars, gantt_chart, gantt_data
 from roastcoffea.report._look import (
     BLUE, CLOCK, GREEN, GREY, ORANGE, PURPLE, SKY, Chart, Frame, hover, show_time,
 )
@@ -44,13 +44,13 @@ def timelines(source: Source) -> list[Chart]:
     return charts
 
 
-def _frame(source: Source, bars: Gantt | None, workers: WorkerCounts | None) -> Frame | None:
+def _frame(source: Source, bars: Bars | None, workers: WorkerCounts | None) -> Frame | None:
     """The time from the start of the run to its end, or that of what was seen."""
     moments: list[float] = [moment for moment in (source.run.t_start, source.run.t_end) if moment]
     if workers is not None:
         moments += [workers.start, workers.start + float(workers.time[-1])]
     if bars is not None:
-        moments += [bars.start, bars.start + float(bars.edges[-1])]
+        moments += [bars.rows.start, bars.rows.start + float(bars.rows.edges[-1])]
     if not moments:
         return None
     start = source.run.t_start or min(moments)

@@ -1,6 +1,6 @@
 /* The tasks of a run in lanes: every chunk, and every try without a chunk, is in a lane of its worker's thread. */
-#ifndef ROAST_PLOT_TASKS_H
-#define ROAST_PLOT_TASKS_H
+#ifndef ROAST_TASKS_H
+#define ROAST_TASKS_H
 
 #include "roast/run.h"
 
