@@ -240,7 +240,8 @@ def _extras_json(
                     own.append((name.encode(errors="replace"), _readable(value)))
         except Exception as error:
             notes.append(_note(f"metric {name!r}", error))
-    if not more and tracking is None and all(name in metrics for name in known) and (t0, t1) == (run.t_start, run.t_end):
+    changed = more or tracking is not None or any(name not in metrics for name in known)
+    if not changed and (t0, t1) == (run.t_start, run.t_end):
         return None
     if tracking is not None:
         rest = b'{"tracking_data":' + tracking + b"," + rest[1:]
