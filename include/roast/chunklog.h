@@ -56,7 +56,8 @@ typedef struct roast_chunklog roast_chunklog;
     X(dropped_sections) /* sections not kept: too many */                                          \
     X(faults)           /* our own failed measurements since the last chunk */                     \
     X(measuring_ns)     /* time of the thread that measuring took, in microseconds */              \
-    X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */
+    X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */                \
+    X(branch_count)     /* branches accessed, where their names are not known */
 
 enum {
 #define X(name) ROAST_CHUNK_INDEX_##name,

@@ -362,6 +362,13 @@ def test_a_bar_a_chunk(name, key):
     np.testing.assert_allclose(lines(axes)["Mean of these"], expected.mean(1) / unit_of(axes), rtol=1e-6)
 
 
+def test_numbers_of_branches_without_their_names():
+    _, axes = plots.plot_branch_access_per_chunk([{"num_branches_accessed": 3}, {"num_branches_accessed": 5}])
+    assert [height for _, _, _, height in bars(axes)] == [3, 5]
+    with pytest.raises(ValueError, match="No chunk metrics data available"):
+        plots.plot_branch_access_per_chunk([])
+
+
 def unit_of(axes):
     return 1000 if "(GB)" in axes.get_ylabel() else 1
 

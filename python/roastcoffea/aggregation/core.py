@@ -8,7 +8,7 @@ from typing import Any
 
 from roastcoffea import _core
 from roastcoffea.aggregation.backends import COMMON, get_parser, is_common
-from roastcoffea.aggregation.chunk import build_chunk_info
+from roastcoffea.aggregation.chunk import build_chunk_info, keep_types
 from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.aggregation.tracking import TrackingData
 
@@ -85,6 +85,7 @@ class MetricsAggregator:
     ) -> Metrics:
         """The metrics of a run, and its records as the user knows them."""
         metrics = run.metrics(files_and_workers=False)
+        keep_types(metrics["sections"], sections)
         if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)

@@ -47,7 +47,7 @@ def chunks_of(chunks: Chunks) -> _core.Table:
     """The table of the chunks, of which there must be one at least."""
     table = chunks if isinstance(chunks, _core.Table) else _run_of(chunks).chunks
     if len(table) == 0:
-        raise ValueError(f"No chunk metrics available: {DECORATE}")
+        raise ValueError(f"No chunk metrics data available: {DECORATE}")
     return table
 
 
