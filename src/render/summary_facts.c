@@ -1,6 +1,7 @@
 /* The tables of facts: the metrics of each row, and the words around them. */
 #include "render/summary.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +15,11 @@ typedef struct fact_part {
     const char *before, *after; /* words around it */
     bool counts;       /* `after` is a noun in singular; it gets an "s" where the number is not 1 */
     const char *shown; /* the unit it is shown in; NULL: one of its size */
+    bool instead;      /* only if no part before it is shown */
 } fact_part;
 
-/* A row. A part that was not measured is left out; where the first one was not, the row shows a dash. */
+/* A row. A part that was not measured is left out. A part that explains another one (" of 5 MB") does not begin a row;
+ * all others say enough alone. A row without any part is a dash. */
 typedef struct fact {
     const char *label; /* NULL: that of the first part's metric */
     fact_part parts[MAX_PARTS];
@@ -30,13 +33,28 @@ static void append(char *text, size_t size, const char *more) {
         snprintf(text + used, size - used, "%s", more);
 }
 
+static bool stands_alone(const fact_part *part) {
+    static const char *const words[] = {", ", ": ", " to ", " ± "};
+    for (size_t i = 0; part->before != NULL && i < sizeof words / sizeof *words; i++)
+        if (strncmp(part->before, words[i], strlen(words[i])) == 0)
+            return true;
+    return part->before == NULL || part->counts;
+}
+
+/* The words before a part; at the beginning of a row without what joins it to another one. */
+static const char *words_before(const fact_part *part, bool first) {
+    if (!first || part->before == NULL)
+        return part->before;
+    return part->counts ? NULL : part->before + strspn(part->before, ",: ");
+}
+
 static void append_part(char *text, const fact_part *part, roast_value value, const char *unit) {
     char number[192];
     if (part->shown != NULL)
         roast_format_value_as(value, unit, part->shown, number, sizeof number);
     else
         roast_format_value(value, unit, number, sizeof number);
-    append(text, TEXT_SIZE, part->before);
+    append(text, TEXT_SIZE, words_before(part, text[0] == '\0'));
     append(text, TEXT_SIZE, number);
     append(text, TEXT_SIZE, part->after);
     append(text, TEXT_SIZE, part->counts && roast_value_number(value) != 1 ? "s" : NULL);
@@ -48,19 +66,32 @@ static roast_status add_row(const roast_summary_source *source, const fact *row,
     roast_grid_value values[MAX_PARTS];
     const char *label = row->label;
     uint32_t count = 0;
-    for (; count < MAX_PARTS && row->parts[count].key != NULL; count++) {
-        const fact_part *part = &row->parts[count];
+    for (size_t i = 0; i < MAX_PARTS && row->parts[i].key != NULL; i++) {
+        const fact_part *part = &row->parts[i];
         const roast_metric_info *info = roast_catalogue_find(part->key, NULL);
         if (info == NULL)
             return roast_error_set(err, ROAST_ENOTFOUND, "summary", -1, "no metric is called '%s'",
                                    part->key);
         roast_value value = roast_metrics_get(source->metrics, part->key);
-        values[count] = (roast_grid_value){info->key, value, info->unit};
-        if (value.kind != ROAST_VALUE_NONE && values[0].value.kind != ROAST_VALUE_NONE)
+        bool first = text[0] == '\0';
+        bool shown = value.kind != ROAST_VALUE_NONE &&
+                     (part->instead ? first : !first || stands_alone(part));
+        if (shown)
             append_part(text, part, value, info->unit);
+        if (shown || !part->instead)
+            values[count++] = (roast_grid_value){info->key, value, info->unit};
         label = label != NULL ? label : info->label;
     }
     return roast_summary_add_fact(grid, label, text[0] != '\0' ? text : "-", values, count, err);
+}
+
+static bool has_a_part(const roast_summary_source *source, const fact *row) {
+    for (size_t i = 0; i < MAX_PARTS && row->parts[i].key != NULL; i++) {
+        double number = roast_value_number(roast_metrics_get(source->metrics, row->parts[i].key));
+        if (!isnan(number) && number != 0)
+            return true;
+    }
+    return false;
 }
 
 static roast_status add_rows(const roast_summary_source *source, const fact *rows, size_t count,
@@ -127,7 +158,9 @@ roast_status roast_summary_fill_events(const roast_summary_source *source, roast
     static const fact rows[] = {
         {NULL, {{.key = "total_events"}}},
         {"Event Rate", {{.key = "event_rate_wall_khz", .after = OVER_WALL_TIME}}},
-        {"Event Rate per Core", {{.key = "event_rate_core_hz", .after = OVER_WALL_TIME}}},
+        {"Event Rate per Core",
+         {{.key = "event_rate_core_hz", .after = OVER_WALL_TIME},
+          {.key = "event_rate_core_khz", .after = OVER_WALL_TIME, .instead = true}}},
         {"Event Rate in process()",
          {{.key = "event_rate_agg_khz", .after = " over time in process()"}}},
     };
@@ -208,7 +241,8 @@ roast_status roast_summary_fill_chunks(const roast_summary_source *source, roast
     static const fact rows[] = {
         {"Chunks",
          {{.key = "num_successful_chunks", .after = " done"},
-          {.key = "num_failed_chunks", .before = ", ", .after = " failed"}}},
+          {.key = "num_failed_chunks", .before = ", ", .after = " failed"},
+          {.key = "num_chunks", .instead = true}}},
         {"Events", {{.key = "total_events_from_chunks", .after = " in the chunk records"}}},
         {"Events per Chunk",
          {{.key = "chunk_events_mean", .after = ON_AVERAGE},
@@ -243,9 +277,11 @@ roast_status roast_summary_fill_chunks(const roast_summary_source *source, roast
     };
     double done = roast_value_number(roast_metrics_get(source->metrics, "num_successful_chunks"));
     double failed = roast_value_number(roast_metrics_get(source->metrics, "num_failed_chunks"));
-    if (done > 0 || failed > 0)
-        return ADD_ROWS(rows);
-    return roast_summary_begin_facts(grid, err);
+    /* Of a run without records the table of times has the number of chunks; metrics alone may hold nothing else. */
+    bool recorded = done > 0 || failed > 0, some = false;
+    for (size_t i = 0; isnan(done) && source->about == NULL && i < sizeof rows / sizeof *rows; i++)
+        some = some || has_a_part(source, &rows[i]);
+    return recorded || some ? ADD_ROWS(rows) : roast_summary_begin_facts(grid, err);
 }
 
 roast_status roast_summary_fill_files(const roast_summary_source *source, roast_grid *grid,

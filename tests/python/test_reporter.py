@@ -83,6 +83,33 @@ def test_nothing_to_show():
     assert "no Dask spans" in text_of(reporter.format_data_quality_table(empty))
 
 
+@pytest.mark.parametrize("table,key,shown", [
+    ("throughput", "data_rate_mbps", "Data Rate 7.00 MB/s"),
+    ("throughput", "disk_read_bytes", "7.00 B read back"),
+    ("event_processing", "event_rate_core_khz", "Event Rate per Core 7.00 kHz"),
+    ("resources", "peak_workers", "Workers 7 at the peak"),
+    ("resources", "cores_per_worker", "Cores 7.00 per worker"),
+    ("resources", "peak_memory_bytes", "Memory per Worker 7.00 B at the peak"),
+    ("timing", "num_chunks", "Time in process() 7 chunks"),
+    ("timing", "avg_cpu_time_per_chunk", "7.00 s a chunk"),
+    ("fine_metrics", "compression_time_seconds", "Compression 7.00 s out"),
+    ("fine_metrics", "decompression_time_seconds", "Compression 7.00 s in"),
+    ("chunk_metrics", "num_chunks", "Chunks 7"),
+    ("chunk_metrics", "chunk_duration_mean", "Duration 7.00 s"),
+    ("chunk_metrics", "chunk_events_min", "Events per Chunk 7"),
+])
+def test_a_key_alone_is_a_row(table, key, shown):
+    text = text_of(getattr(reporter, f"format_{table}_table")({key: 7}))
+    assert shown in " ".join(text.split())
+
+
+def test_parts_that_belong_to_others_are_not_shown_alone():
+    shown = text_of(reporter.format_throughput_table({"bytes_read_from_chunks": 7}))
+    assert "7" not in shown
+    assert "± 1.00 s" in text_of(reporter.format_chunk_metrics_table({"chunk_duration_std": 1.0}))
+    assert reporter.format_chunk_metrics_table({"num_chunks": 0}) is None
+
+
 def test_plain_mappings():
     """Metrics of any origin: other names, numbers of another type."""
     table = reporter.format_throughput_table({"overall_rate_gbps": 1, "total_bytes_read": 5e9})
