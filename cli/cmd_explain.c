@@ -1,10 +1,11 @@
 #include "cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "roast/grid.h"
-#include "roast/metrics.h"
+#include "roast/diagnose.h"
+#include "roast/summary.h"
 
 /* ---- the place of a row of the catalogue ---- */
 
@@ -195,25 +196,131 @@ static void put_metric(roast_sink *out, const roast_metric_info *info) {
     put_field(out, "caveat", info->caveat);
 }
 
-static cli_exit explain_key(roast_sink *out, const char *key) {
-    bool found = false;
-    for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
-        const roast_metric_info *info = roast_catalogue_at(i);
-        if (!has_name(info, key))
-            continue;
-        if (found)
-            roast_sink_puts(out, "\n");
-        put_metric(out, info);
-        found = true;
+/* ---- words ---- */
+
+/* Whether two names are the same but for case, and for "_" instead of a blank. */
+static bool same_words(const char *a, const char *b) {
+    for (; *a != '\0' || *b != '\0'; a++, b++) {
+        int x = *a == '_' ? ' ' : tolower((unsigned char)*a);
+        int y = *b == '_' ? ' ' : tolower((unsigned char)*b);
+        if (x != y)
+            return false;
     }
-    if (found)
+    return true;
+}
+
+static bool is_text(roast_str text, const char *words) {
+    char copy[200];
+    snprintf(copy, sizeof copy, "%.*s", (int)(text.len < sizeof copy ? text.len : sizeof copy - 1),
+             text.data);
+    return text.len < sizeof copy && same_words(copy, words);
+}
+
+/* The metrics of a name, or of a label as the tables show it: a flag for each row of the catalogue. */
+typedef struct wanted_metrics {
+    const char *words;
+    bool *flags;
+    uint32_t count;
+} wanted_metrics;
+
+static void want(wanted_metrics *wanted, const roast_metric_info *info) {
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (roast_catalogue_at(i) == info && !wanted->flags[i]) {
+            wanted->flags[i] = true;
+            wanted->count++;
+        }
+}
+
+static void want_named(wanted_metrics *wanted,
+                       bool (*is)(const roast_metric_info *, const char *)) {
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (is(roast_catalogue_at(i), wanted->words))
+            want(wanted, roast_catalogue_at(i));
+}
+
+static bool has_label(const roast_metric_info *info, const char *words) {
+    return same_words(info->label, words);
+}
+
+/* The rows of a table of the summary that have this label. */
+static void want_rows(wanted_metrics *wanted, const roast_grid *grid) {
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++) {
+        uint32_t count;
+        if (!is_text(roast_grid_text(grid, row, 0), wanted->words))
+            continue;
+        const roast_grid_value *values = roast_grid_values(grid, row, 1, &count);
+        for (uint32_t i = 0; i < count; i++)
+            want(wanted, roast_catalogue_find(values[i].key, NULL));
+    }
+}
+
+/* A summary of hardly a number has all labels. */
+static roast_status want_labelled(wanted_metrics *wanted, roast_error *err) {
+    roast_metrics *none = NULL;
+    roast_summary *summary = NULL;
+    want_named(wanted, has_label);
+    roast_status status = roast_metrics_new(&none, err);
+    if (status == ROAST_OK)
+        status = roast_metrics_set(none, "num_chunks", roast_value_int(1), err);
+    if (status == ROAST_OK)
+        status = roast_summary_new(none, NULL, NULL, &summary, err);
+    for (uint32_t i = 0; status == ROAST_OK && i < roast_summary_count(summary); i++)
+        if (roast_grid_column_count(roast_summary_at(summary, i)) == 2)
+            want_rows(wanted, roast_summary_at(summary, i));
+    roast_summary_free(summary);
+    roast_metrics_free(none);
+    return status;
+}
+
+/* ---- one name ---- */
+
+static void put_gap(roast_sink *out, uint32_t *n) {
+    if ((*n)++ > 0)
+        roast_sink_puts(out, "\n");
+}
+
+static void put_finding(roast_sink *out, const char *words, uint32_t *n) {
+    for (int kind = 0; kind < ROAST_FINDING_KIND_COUNT; kind++) {
+        const char *name = roast_finding_kind_name((roast_finding_kind)kind);
+        if (!same_words(name, words))
+            continue;
+        put_gap(out, n);
+        roast_sink_printf(out, "%s: a kind of finding\n", name);
+        put_field(out, "found in", "roast diagnose, diagnose()");
+        put_field(out, "why", roast_finding_kind_why((roast_finding_kind)kind));
+    }
+}
+
+static cli_exit explain_metrics(roast_sink *out, wanted_metrics *wanted) {
+    uint32_t n = 0;
+    roast_error err;
+    want_named(wanted, has_name);
+    if (wanted->count == 0 && want_labelled(wanted, &err) != ROAST_OK)
+        return cli_fail_error(&err, NULL);
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (wanted->flags[i]) {
+            put_gap(out, &n);
+            put_metric(out, roast_catalogue_at(i));
+        }
+    put_finding(out, wanted->words, &n);
+    if (n > 0)
         return CLI_OK;
-    const char *nearest = roast_catalogue_nearest(key);
+    const char *nearest = roast_catalogue_nearest(wanted->words);
     char next[160] = "\"roast explain\" lists all names";
     if (nearest != NULL)
         snprintf(next, sizeof next, "did you mean \"%s\"? \"roast explain\" lists all names",
                  nearest);
-    return cli_fail(CLI_INPUT, next, "no metric has the name \"%s\"", key);
+    return cli_fail(CLI_INPUT, next, "no metric has the name \"%s\"", wanted->words);
+}
+
+static cli_exit explain(roast_sink *out, const char *words) {
+    wanted_metrics wanted = {.words = words,
+                             .flags = roast_alloc_zero(roast_catalogue_count() * sizeof(bool))};
+    if (wanted.flags == NULL)
+        return cli_fail(CLI_INTERNAL, NULL, "no memory");
+    cli_exit code = explain_metrics(out, &wanted);
+    roast_free(wanted.flags);
+    return code;
 }
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
@@ -226,7 +333,7 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     else if (args[0][0] == '-')
         return cli_fail_argument(&cli_verb_explain, args[0]);
     else
-        return explain_key(out, args[0]);
+        return explain(out, args[0]);
     return CLI_OK;
 }
 
@@ -236,7 +343,8 @@ const cli_verb cli_verb_explain = {
     .summary = "what a metric means: its unit, its formula, its limits",
     .details = "Without KEY: the names, units and labels of all metrics, by group.\n"
                "\n"
-               "  KEY         everything about one metric; any of its names will do\n"
+               "  KEY         everything about one metric: any of its names, or the label that a\n"
+               "              table shows; a kind of finding will do, too\n"
                "  --markdown  the page of the documentation, with all metrics\n",
     .run = run,
 };

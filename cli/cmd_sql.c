@@ -220,14 +220,51 @@ static roast_status fill_grid(answer_reader *from, const request *wanted, roast_
     return ROAST_OK;
 }
 
+/* Whether the columns stay readable in so many columns of a terminal: 12 of each are enough to tell texts apart. */
+static bool fits(const roast_grid *grid, unsigned width) {
+    const size_t enough = 12, gap = 2;
+    size_t needed = 0;
+    for (uint32_t column = 0; column < roast_grid_column_count(grid); column++) {
+        size_t most = roast_text_width(roast_grid_heading(grid, column));
+        for (uint32_t row = 0; most < enough && row < roast_grid_row_count(grid); row++) {
+            size_t own = roast_text_width(roast_grid_text(grid, row, column));
+            most = own > most ? own : most;
+        }
+        needed += (most < enough ? most : enough) + gap;
+    }
+    return needed <= (size_t)width + gap;
+}
+
+/* A line for each column, a blank line between two rows. */
+static void put_lines(const roast_grid *grid, roast_sink *out) {
+    size_t longest = 0;
+    for (uint32_t column = 0; column < roast_grid_column_count(grid); column++) {
+        size_t own = roast_text_width(roast_grid_heading(grid, column));
+        longest = own > longest ? own : longest;
+    }
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++) {
+        roast_sink_puts(out, row > 0 ? "\n" : "");
+        for (uint32_t column = 0; column < roast_grid_column_count(grid); column++) {
+            roast_str heading = roast_grid_heading(grid, column);
+            roast_sink_str(out, heading);
+            roast_sink_printf(out, "%*s", (int)(longest - roast_text_width(heading)) + 2, "");
+            roast_sink_str(out, roast_grid_text(grid, row, column));
+            roast_sink_puts(out, "\n");
+        }
+    }
+}
+
 static roast_status put_table(answer_reader *from, const request *wanted, roast_sink *out,
                               roast_error *err) {
     roast_grid *grid;
+    /* only a terminal limits the width */
+    unsigned width = isatty(STDOUT_FILENO) ? cli_terminal_width(STDOUT_FILENO) : 0;
     ROAST_TRY(roast_grid_new("sql", (roast_str){NULL, 0}, &grid, err));
     roast_status status = fill_grid(from, wanted, grid, err);
-    if (status == ROAST_OK) /* only a terminal limits the width */
-        roast_grid_draw(grid, isatty(STDOUT_FILENO) ? cli_terminal_width(STDOUT_FILENO) : 0,
-                        cli_terminal_color(STDOUT_FILENO), out);
+    if (status == ROAST_OK && width > 0 && !wanted->no_header && !fits(grid, width))
+        put_lines(grid, out);
+    else if (status == ROAST_OK)
+        roast_grid_draw(grid, width, cli_terminal_color(STDOUT_FILENO), out);
     roast_grid_free(grid);
     return status;
 }
@@ -295,7 +332,8 @@ const cli_verb cli_verb_sql = {
                "  samples     the samples of each worker over time\n"
                "  metrics     key, value, unit and label of each metric\n"
                "\n"
-               "Times are seconds since 1970.\n",
+               "Times are seconds since 1970. If an answer has more columns than a terminal, each\n"
+               "value has a line of its own.\n",
     .options = options,
     .run = run,
 };

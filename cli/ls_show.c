@@ -12,7 +12,7 @@
 
 /* Columns that a narrow terminal leaves out. */
 typedef struct layout {
-    bool with_time;  /* of the day; otherwise the date alone */
+    bool with_workers;
     bool with_state; /* a column for the state; otherwise a line below the table */
 } layout;
 enum { ROOM_FOR_ALL = 100 };
@@ -31,12 +31,17 @@ static layout layout_of(const found_list *list, unsigned width) {
     return (layout){wide, wide && count_states(list, "") < list->count};
 }
 
+static bool is_shown(const layout *look, int figure) {
+    return figure != FOUND_workers || look->with_workers;
+}
+
 static roast_status add_columns(roast_grid *grid, const layout *look, roast_error *err) {
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Name"), ROAST_ALIGN_NAME, err));
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("When (UTC)"), ROAST_ALIGN_RIGHT, err));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
-        ROAST_TRY(roast_grid_add_column(grid, roast_str_of(found_figures[i].heading),
-                                        ROAST_ALIGN_NUMBER, err));
+        if (is_shown(look, i))
+            ROAST_TRY(roast_grid_add_column(grid, roast_str_of(found_figures[i].heading),
+                                            ROAST_ALIGN_NUMBER, err));
     return look->with_state
                ? roast_grid_add_column(grid, roast_str_of("State"), ROAST_ALIGN_RIGHT, err)
                : ROAST_OK;
@@ -68,6 +73,8 @@ static roast_status add_figure(roast_grid *grid, const found_entry *entry, int f
                               info != NULL ? info->unit : "1"};
     if (figure == FOUND_events)
         format_count(value.value, text, sizeof text);
+    else if (figure == FOUND_efficiency)
+        roast_format_value_as(value.value, value.unit, "%", text, sizeof text);
     else
         roast_format_value(value.value, value.unit, text, sizeof text);
     return roast_grid_add_cell(grid, roast_str_of(text), &value, 1, err);
@@ -75,14 +82,15 @@ static roast_status add_figure(roast_grid *grid, const found_entry *entry, int f
 
 static roast_status add_row(roast_grid *grid, const found_entry *entry, const layout *look,
                             roast_error *err) {
-    enum { DATE = 10, MINUTE = 16 };
+    enum { MINUTE = 16 };
     char when[FOUND_TIME_SIZE] = "-";
     if (entry->have_when && found_time(entry->when, when) > 0)
-        when[look->with_time ? MINUTE : DATE] = '\0';
+        when[MINUTE] = '\0';
     ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(entry->name), NULL, 0, err));
     ROAST_TRY(roast_grid_add_cell(grid, roast_str_of(when), NULL, 0, err));
     for (int i = 0; i < FOUND_FIGURE_COUNT; i++)
-        ROAST_TRY(add_figure(grid, entry, i, err));
+        if (is_shown(look, i))
+            ROAST_TRY(add_figure(grid, entry, i, err));
     return look->with_state
                ? roast_grid_add_cell(grid, roast_str_of(found_state(entry)), NULL, 0, err)
                : ROAST_OK;

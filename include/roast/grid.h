@@ -48,6 +48,9 @@ roast_str roast_grid_heading(const roast_grid *grid, uint32_t column);
 uint32_t roast_grid_row_count(const roast_grid *grid);
 /* Absent beyond the end. */
 roast_str roast_grid_text(const roast_grid *grid, uint32_t row, uint32_t column);
+/* The numbers of a cell; *count is 0 beyond the end. Borrowed. */
+const roast_grid_value *roast_grid_values(const roast_grid *grid, uint32_t row, uint32_t column,
+                                          uint32_t *count);
 /* Whether there is a row with a value that was measured, or a row of texts alone. */
 bool roast_grid_has_content(const roast_grid *grid);
 

@@ -47,9 +47,6 @@ void roast_grid_draw_in(const roast_grid *grid, const roast_grid_frame *frame, b
 
 /* A list of facts: no headings are drawn, and grids of facts in one frame line up with each other. */
 void roast_grid_set_facts(roast_grid *grid);
-/* The numbers of a cell; *count is 0 beyond the end. */
-const roast_grid_value *roast_grid_values(const roast_grid *grid, uint32_t row, uint32_t column,
-                                          uint32_t *count);
 
 /* Limited, so that sums of widths stay small. */
 static inline unsigned roast_width_of(roast_str text) {

@@ -357,7 +357,7 @@ static roast_status put_changes(trace_writer *trace, const roast_series *series)
             /* A worker of a cluster that was there for hours: the trace must not begin with it. */
             roast_json_put_object(json, "args");
             roast_json_put_real(json, "seconds_before_the_run",
-                                ((double)trace->origin - (double)change.when.ns) / 1e9);
+                                (double)roast_sub_capped(trace->origin, change.when.ns) / 1e9);
             roast_json_end_object(json);
         }
         roast_json_end_object(json);
