@@ -332,8 +332,8 @@ const cli_verb cli_verb_sql = {
                "  samples     the samples of each worker over time\n"
                "  metrics     key, value, unit and label of each metric\n"
                "\n"
-               "Times are seconds since 1970. If an answer has more columns than a terminal, each\n"
-               "value has a line of its own.\n",
+               "Times are seconds since 1970. In a terminal, an answer that is too wide has a\n"
+               "line for each value.\n",
     .options = options,
     .run = run,
 };
