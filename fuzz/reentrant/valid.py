@@ -355,6 +355,7 @@ VALUES: dict[str, Maker] = {
     "sample_workers.when": one_of(None),
     "sample_workers.series": make_series,
     "WorkerSeries.extend.more": lambda world: make_series(world, 100),
+    "WorkerSeries.samples_equal.other": lambda world: make_series(world, 100),
     "Progress.add_series.more": make_series,
     "pack_lanes.owners": lambda _: array("i", [i % 3 for i in range(ROWS)]),
     "pack_lanes.starts": lambda _: array("q", range(ROWS)),
