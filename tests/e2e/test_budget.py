@@ -369,7 +369,7 @@ def test_preprocessing_and_client_are_parts(client, fileset):
     run = run_of(on_dask(client, {"ttbar": fileset["ttbar"]}, Decorated()))
     budget = assert_adds_up(run)
     parts = budget["parts"]
-    read = [a["stop"] - a["start"] for a in run.attempts.records() if a["prefix"] == "get_metadata"]
+    read = [a["stop"] - a["start"] for a in run.attempts.records() if a["kind"] == "other"]
     assert read and parts["preprocessing"] >= 0.99 * sum(read)
     assert parts["other_tasks"] < 0.01 * budget["available_core_seconds"]
     assert parts["client"] >= 0.3 * 2  # two threads waited for postprocess()
