@@ -23,6 +23,7 @@ demo: $(PACKAGE) ## run a small analysis and print its metrics
 
 test: $(PACKAGE) ## run all tests, cheapest first
 	@$(PYTHON) tools/setup.py browser
+	@$(PYTHON) tools/setup.py servers
 	@$(RUN) tools/run_tests.py
 
 bench: $(PACKAGE) ## measure the cost, compared with its floor and roastcoffea 0.1.2 (BENCH=--quick: few rounds)

@@ -20,8 +20,9 @@ from bench.targets import BETTER, TARGETS
 SUBJECTS = {
     "sections": "sections", "decorator": "decorator", "nanoevents": "nanoevents", "wire": "wire",
     "reduction": "reduction", "tick": "tick", "metrics": "metrics", "readings": "readings", "run": "big_run",
-    "show": "show", "diagnose": "diagnose", "exit": "exits", "import": "imports", "overhead": "overhead",
-    "growth": "growth",
+    "show": "show", "diagnose": "diagnose", "compare": "compare", "what_if": "what_if", "taskvine": "taskvine",
+    "runs": "runs",
+    "exit": "exits", "import": "imports", "overhead": "overhead", "growth": "growth",
 }
 ROUNDS, QUICK_ROUNDS = 20, 4
 

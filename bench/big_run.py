@@ -68,7 +68,7 @@ def _read(source: Path) -> Figure:
 
 def _shown(harness: Harness, places: Places) -> Row:
     """As whole programs, as somebody calls them who wants to see the summary."""
-    ours = [harness.run(harness.roast, "show", places.of[OURS] / "run") for _ in range(10)]
+    ours = [harness.run(harness.roast, "show", "--full", places.of[OURS] / "run") for _ in range(10)]
     if "Chunk Metrics" not in ours[0].output:
         raise AssertionError("roast show does not tell the chunks")
     theirs = None

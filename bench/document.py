@@ -65,6 +65,11 @@ SUBJECTS = {
             "showing."),
     "show": ("`roast show`", "The whole program, on a measurement of a million chunks."),
     "diagnose": ("Findings", "A run of a million chunks on 2,000 workers."),
+    "compare": ("Comparing runs", "`roast compare`, the whole program."),
+    "runs": ("Many runs", "`roast ls` and `roast trend` of ten thousand measurements, the whole programs."),
+    "what_if": ("What if", "A run of a million chunks played again; and predictions beside the truth: runs of one analysis of "
+                "real files on a cluster of this machine, each predicted from another one. *Floor* is the true time "
+                "there."),
     "exit": ("Leaving the collector", "On a cluster of processes, from the end of the body to that of the context; and "
              "the share of the CPU time in Dask's spans that had not arrived by then."),
     "import": ("Import", "In fresh processes."),

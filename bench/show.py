@@ -18,7 +18,7 @@ def rows(harness: Harness) -> Iterator[Row]:
         harness.progress(f"show: saving {CHUNKS:,} chunks ...")
         path = Path(folder) / "run"
         harness.run(harness.built("bench_store"), "save", str(CHUNKS), path, "1")
-        shown = [harness.run(harness.roast, "show", path) for _ in range(harness.rounds)]
+        shown = [harness.run(harness.roast, "show", "--full", path) for _ in range(harness.rounds)]
         floor = [harness.run(harness.roast, "--version") for _ in range(harness.rounds)]
     if f"{CHUNKS:,} done" not in shown[0].output:
         raise AssertionError("roast show does not tell the chunks")

@@ -60,6 +60,19 @@ TARGETS: dict[str, Target] = {
     # What is found in a run of a million chunks on 2,000 workers.
     "diagnose/findings of 1,000,000 chunks": Target(2, Against.ALONE),
     "diagnose/all from scratch, 1,000,000 chunks": Target(2, Against.ALONE),
+    # Two runs, compared by the program.
+    "compare/20,000 chunks": Target(0.1, Against.ALONE),
+    "compare/1,000,000 chunks": Target(2, Against.ALONE),
+    "compare/1,000,000 chunks, memory": Target(600e6, Against.ALONE),
+    # Ten thousand measurements, by the program.
+    "runs/ls of 10,000": Target(2, Against.ALONE),
+    "runs/trend of 10,000": Target(2, Against.ALONE),
+    # A run played again; and how often the interval of 90 % does not hold the true time of a real run.
+    "what_if/1,000,000 chunks on 10,000 workers": Target(5, Against.ALONE),
+    "what_if/as many chunks of another size on 10,000 workers": Target(5, Against.ALONE),
+    "what_if/predictions that miss the true time": Target(0.2, Against.ALONE),
+    # A line of TaskVine's log: half a million a second.
+    "taskvine/a line of the log": Target(2e-6, Against.ALONE),
     # A chunk among a million against one among ten thousand; a worker among 10,000 against one among 100.
     **{f"growth/{what}, a chunk": Target(1.5, Against.ALONE)
        for what in ("reduction", "aggregate", "save", "load", "show", "export")},

@@ -63,7 +63,14 @@ typedef struct cli_verb {
 #define CLI_VERB_LIST(X)                                                                           \
     X(show)                                                                                        \
     X(diagnose)                                                                                    \
+    X(advise)                                                                                      \
+    X(compare)                                                                                     \
+    X(scaling)                                                                                     \
+    X(trend)                                                                                       \
+    X(what_if)                                                                                     \
     X(ls)                                                                                          \
+    X(board)                                                                                       \
+    X(top)                                                                                         \
     X(export)                                                                                      \
     X(sql)                                                                                         \
     X(import)                                                                                      \

@@ -188,10 +188,11 @@ const cli_verb cli_verb_diagnose = {
                "save at most.\n"
                "Kinds: chunks_too_small, chunks_too_large, before_process_dominates, io_bound,\n"
                "metadata_bound, decompression_bound, gil_contention, straggler_worker,\n"
-               "straggler_host, straggler_file, long_tail, too_few_workers, too_many_workers,\n"
-               "memory_pressure, spilling, unused_branches, reread_branches, preload,\n"
-               "reduction_bound, lost_work, serialization_heavy, slow_section, measurement,\n"
-               "ramp_up, worker_overhead, skipped_files, preprocessing_bound, client_bound.\n"
+               "straggler_host, straggler_file, straggler_storage, long_tail, too_few_workers,\n"
+               "too_many_workers, memory_pressure, spilling, unused_branches, reread_branches,\n"
+               "preload, reduction_bound, lost_work, serialization_heavy, slow_section,\n"
+               "measurement, ramp_up, worker_overhead, skipped_files, preprocessing_bound,\n"
+               "client_bound.\n"
                "The exit code is 0, or 1 if there is a finding that --fail-on names: for\n"
                "automatic tests of an analysis.\n",
     .options = options,

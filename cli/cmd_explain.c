@@ -1,10 +1,12 @@
 #include "cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "roast/grid.h"
-#include "roast/metrics.h"
+#include "roast/found.h"
+#include "roast/diagnose.h"
+#include "roast/summary.h"
 
 /* ---- the place of a row of the catalogue ---- */
 
@@ -195,25 +197,210 @@ static void put_metric(roast_sink *out, const roast_metric_info *info) {
     put_field(out, "caveat", info->caveat);
 }
 
-static cli_exit explain_key(roast_sink *out, const char *key) {
-    bool found = false;
-    for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
-        const roast_metric_info *info = roast_catalogue_at(i);
-        if (!has_name(info, key))
-            continue;
-        if (found)
-            roast_sink_puts(out, "\n");
-        put_metric(out, info);
-        found = true;
+/* ---- words ---- */
+
+/* Whether two names are the same but for case, and for "_" instead of a blank. */
+static bool same_words(const char *a, const char *b) {
+    for (; *a != '\0' || *b != '\0'; a++, b++) {
+        int x = *a == '_' ? ' ' : tolower((unsigned char)*a);
+        int y = *b == '_' ? ' ' : tolower((unsigned char)*b);
+        if (x != y)
+            return false;
     }
-    if (found)
+    return true;
+}
+
+static bool is_text(roast_str text, const char *words) {
+    char copy[200];
+    snprintf(copy, sizeof copy, "%.*s", (int)(text.len < sizeof copy ? text.len : sizeof copy - 1),
+             text.data);
+    return text.len < sizeof copy && same_words(copy, words);
+}
+
+/* The metrics of a name, or of a label as the tables show it: a flag for each row of the catalogue. */
+typedef struct wanted_metrics {
+    const char *words;
+    bool *flags;
+    uint32_t count;
+} wanted_metrics;
+
+static void want(wanted_metrics *wanted, const roast_metric_info *info) {
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (roast_catalogue_at(i) == info && !wanted->flags[i]) {
+            wanted->flags[i] = true;
+            wanted->count++;
+        }
+}
+
+static void want_named(wanted_metrics *wanted,
+                       bool (*is)(const roast_metric_info *, const char *)) {
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (is(roast_catalogue_at(i), wanted->words))
+            want(wanted, roast_catalogue_at(i));
+}
+
+static bool has_label(const roast_metric_info *info, const char *words) {
+    return same_words(info->label, words);
+}
+
+/* The rows of a table of facts that have this label. */
+static void want_rows(wanted_metrics *wanted, const roast_grid *grid) {
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++) {
+        uint32_t count;
+        if (!is_text(roast_grid_text(grid, row, 0), wanted->words))
+            continue;
+        const roast_grid_value *values = roast_grid_values(grid, row, 1, &count);
+        for (uint32_t i = 0; i < count; i++)
+            want(wanted, roast_catalogue_find(values[i].key, NULL));
+    }
+}
+
+/* The columns of a table that have this heading. One key may be in several tables. */
+static void want_columns(wanted_metrics *wanted, const roast_grid *grid) {
+    for (uint32_t column = 1; column < roast_grid_column_count(grid); column++) {
+        uint32_t count;
+        const roast_grid_value *values = roast_grid_values(grid, 0, column, &count);
+        if (count == 0 || !is_text(roast_grid_heading(grid, column), wanted->words))
+            continue;
+        for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
+            const roast_metric_info *info = roast_catalogue_at(i);
+            if (info->scope == ROAST_IN_TABLE && !is_inside_chunk(info) &&
+                strcmp(info->key, values[0].key) == 0)
+                want(wanted, info);
+        }
+    }
+}
+
+/* Two rows of nothing for each table: of one dataset there is no table. */
+static roast_status add_empty_rows(roast_metrics *metrics, roast_error *err) {
+    for (int kind = 0; kind < ROAST_SECTION_KINDS; kind++) {
+        const roast_section_row section = {.kind = (roast_section_kind)kind};
+        ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_sections, &section, err));
+    }
+    for (int i = 0; i < 2; i++) {
+        const roast_dataset_row dataset = {.num_chunks = 0};
+        const roast_worker_row worker = {.peak_memory_percent = roast_value_real(1)};
+        const roast_branch_row branch = {.num_chunks = 0};
+        const roast_storage_row storage = {.num_chunks = 0};
+        const roast_task_row task = {.count = roast_value_int(0)};
+        ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &dataset, err));
+        ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_per_storage, &storage, err));
+        ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_worker_health, &worker, err));
+        ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_branch_read_metrics, &branch, err));
+        ROAST_TRY(roast_row_table_add(metrics, ROAST_ROWS_task_metrics, &task, err));
+    }
+    ROAST_TRY(roast_metrics_set(metrics, "branch_read_bytes", roast_value_int(1), err));
+    return roast_metrics_set(metrics, "num_chunks", roast_value_int(1), err);
+}
+
+/* A summary of hardly a number has all labels. */
+static roast_status want_labelled(wanted_metrics *wanted, roast_error *err) {
+    roast_metrics *none = NULL;
+    roast_summary *summary = NULL;
+    want_named(wanted, has_label);
+    for (int i = 0; i < ROAST_FOUND_FIGURE_COUNT; i++)
+        if (same_words(roast_found_figures[i].heading, wanted->words))
+            want(wanted, roast_catalogue_find(roast_found_figures[i].key, NULL));
+    roast_status status = roast_metrics_new(&none, err);
+    if (status == ROAST_OK)
+        status = add_empty_rows(none, err);
+    if (status == ROAST_OK)
+        status = roast_summary_new(none, NULL, NULL, &summary, err);
+    if (status == ROAST_OK)
+        want_rows(wanted, roast_summary_overview(summary));
+    for (uint32_t i = 0; status == ROAST_OK && i < roast_summary_count(summary); i++) {
+        const roast_grid *grid = roast_summary_at(summary, i);
+        if (roast_grid_column_count(grid) == 2)
+            want_rows(wanted, grid);
+        else
+            want_columns(wanted, grid);
+    }
+    roast_summary_free(summary);
+    roast_metrics_free(none);
+    return status;
+}
+
+/* Printed words that are no metric. */
+static const struct {
+    const char *words, *text;
+} others[] = {
+    {"Share", "Of a row: its part of the sum over all rows of the column to the left. In the "
+              "budget: its part of the available core time."},
+    {"Self of process()", "The time of a section without the sections inside it, as a part of the "
+                          "time in process() of all chunks."},
+    {"of Chunks", "In how many of the chunks with a record of their reads the branch was read."},
+    {"Saves", "Core time that a finding would save at most, if its advice is followed. The sum "
+              "over all threads: on 4 threads, 8 s are 2 s of wall time."},
+    {"Core Time", "Time of a thread of a worker, added up over all threads, busy or not."},
+    {"Other Parts", "The sum of the parts of the budget that are less than 1 % each."},
+    {"Outcome", "How the run ended: done, failed (an exception) or interrupted (Ctrl-C)."},
+    {"Severity", "critical: 30 % of the core time or more; warning: 10 % or more, or events are "
+                 "missing; note: less, or less than a second."},
+    {"Chunk Records", "Chunks with a record of @track_metrics, of those in Coffea's report."},
+    {"Events in Records", "Events of chunks with a record of @track_metrics, of those in Coffea's "
+                          "report."},
+};
+
+/* ---- one name ---- */
+
+static void put_gap(roast_sink *out, uint32_t *n) {
+    if ((*n)++ > 0)
+        roast_sink_puts(out, "\n");
+}
+
+static void put_finding(roast_sink *out, const char *words, uint32_t *n) {
+    for (int kind = 0; kind < ROAST_FINDING_KIND_COUNT; kind++) {
+        const char *name = roast_finding_kind_name((roast_finding_kind)kind);
+        if (!same_words(name, words))
+            continue;
+        put_gap(out, n);
+        roast_sink_printf(out, "%s: a kind of finding\n", name);
+        put_field(out, "found in", "roast diagnose, diagnose()");
+        put_field(out, "why", roast_finding_kind_why((roast_finding_kind)kind));
+    }
+}
+
+static void put_other(roast_sink *out, const char *words, uint32_t *n) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!same_words(others[i].words, words))
+            continue;
+        put_gap(out, n);
+        roast_sink_printf(out, "%s\n  ", others[i].words);
+        cli_put_wrapped(out, others[i].text, 2, 2);
+    }
+}
+
+static cli_exit explain_metrics(roast_sink *out, wanted_metrics *wanted) {
+    uint32_t n = 0;
+    roast_error err;
+    want_named(wanted, has_name);
+    if (wanted->count == 0 && want_labelled(wanted, &err) != ROAST_OK)
+        return cli_fail_error(&err, NULL);
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        if (wanted->flags[i]) {
+            put_gap(out, &n);
+            put_metric(out, roast_catalogue_at(i));
+        }
+    put_finding(out, wanted->words, &n);
+    put_other(out, wanted->words, &n);
+    if (n > 0)
         return CLI_OK;
-    const char *nearest = roast_catalogue_nearest(key);
+    const char *nearest = roast_catalogue_nearest(wanted->words);
     char next[160] = "\"roast explain\" lists all names";
     if (nearest != NULL)
         snprintf(next, sizeof next, "did you mean \"%s\"? \"roast explain\" lists all names",
                  nearest);
-    return cli_fail(CLI_INPUT, next, "no metric has the name \"%s\"", key);
+    return cli_fail(CLI_INPUT, next, "no metric or finding has the name \"%s\"", wanted->words);
+}
+
+static cli_exit explain(roast_sink *out, const char *words) {
+    wanted_metrics wanted = {.words = words,
+                             .flags = roast_alloc_zero(roast_catalogue_count() * sizeof(bool))};
+    if (wanted.flags == NULL)
+        return cli_fail(CLI_INTERNAL, NULL, "no memory");
+    cli_exit code = explain_metrics(out, &wanted);
+    roast_free(wanted.flags);
+    return code;
 }
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
@@ -226,17 +413,19 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     else if (args[0][0] == '-')
         return cli_fail_argument(&cli_verb_explain, args[0]);
     else
-        return explain_key(out, args[0]);
+        return explain(out, args[0]);
     return CLI_OK;
 }
 
 const cli_verb cli_verb_explain = {
     .name = "explain",
     .usage = "[KEY | --markdown]",
-    .summary = "what a metric means: its unit, its formula, its limits",
+    .summary = "what a metric or a finding means: unit, formula, limits",
     .details = "Without KEY: the names, units and labels of all metrics, by group.\n"
                "\n"
-               "  KEY         everything about one metric; any of its names will do\n"
+               "  KEY         everything about one metric: any of its names, or the label or\n"
+               "              heading that a table shows; or a kind of finding. Case does not\n"
+               "              matter; put words with blanks into quotes\n"
                "  --markdown  the page of the documentation, with all metrics\n",
     .run = run,
 };

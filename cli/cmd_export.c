@@ -85,8 +85,8 @@ static roast_str name_of(const char *path) {
 
 static void write_openmetrics(const measured *it, const request *wanted, roast_sink *sink) {
     char *whole = realpath(wanted->path, NULL);
-    roast_openmetrics_write(it->metrics, it->about, name_of(whole != NULL ? whole : wanted->path),
-                            wanted->samples, sink);
+    roast_openmetrics_write(it->metrics, it->findings, it->about,
+                            name_of(whole != NULL ? whole : wanted->path), wanted->samples, sink);
     free(whole);
 }
 
@@ -108,7 +108,7 @@ static roast_status write_form(const measured *it, const request *wanted, bool t
 
 static unsigned needs_of(const request *wanted) {
     if (wanted->form == OPENMETRICS)
-        return wanted->samples ? NEED_METRICS | NEED_RUN : NEED_METRICS;
+        return NEED_METRICS | NEED_FINDINGS | (wanted->samples ? NEED_RUN : 0u);
     return wanted->form == JSON ? NEED_METRICS | NEED_RUN : NEED_RUN;
 }
 

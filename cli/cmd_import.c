@@ -1,5 +1,5 @@
 #include "cli.h"
-#include "found.h"
+#include "import.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,27 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "roast/found.h"
 #include "roast/grid.h"
 #include "roast/legacy.h"
 #include "roast/measurement.h"
 
-enum { DEFAULT_DEPTH = 16, PATH_SIZE = 8192 };
-/* Appended to the name of the original if no folder is given. */
-#define SUFFIX ".imported"
-/* The key of the run that names the original. */
-#define ORIGIN "imported_from"
-
-typedef struct request {
-    const char *output;
-    bool dry_run;
-    int64_t depth;
-} request;
+typedef import_request request;
 
 static const cli_option options[] = {
     {CLI_TEXT, 'o', "output", "DIR",
      "the folder of the new measurements, which keep their names; without it, each is written next "
-     "to its original, with " SUFFIX " appended to the name",
+     "to its original, with " IMPORT_SUFFIX " appended to the name",
      offsetof(request, output)},
+    {CLI_FLAG, '\0', "taskvine", NULL,
+     "each DIR holds the logs of a run of TaskVine (vine-run-info/<run>/vine-logs), which nobody "
+     "needs to have measured",
+     offsetof(request, taskvine)},
     {CLI_FLAG, '\0', "dry-run", NULL, "only say what would be done", offsetof(request, dry_run)},
     {CLI_INTEGER, 'd', "depth", "N", "how many folders deep to look (16)", offsetof(request, depth),
      .least = 0, .most = 1000},
@@ -37,32 +32,30 @@ static const cli_option options[] = {
 
 /* ---- one of them ---- */
 
-typedef enum outcome { IMPORTED, SKIPPED, FAILED } outcome;
-
 /* false: the path is too long. */
-static bool target_of(const request *wanted, const found_entry *entry, char out[PATH_SIZE]) {
+static bool target_of(const request *wanted, const roast_found_entry *entry,
+                      char out[IMPORT_PATH]) {
     size_t len = strlen(entry->path);
     while (len > 1 && entry->path[len - 1] == '/')
         len--;
     int size = wanted->output != NULL
-                   ? snprintf(out, PATH_SIZE, "%s/%s", wanted->output, entry->name)
-                   : snprintf(out, PATH_SIZE, "%.*s" SUFFIX, (int)len, entry->path);
-    return size >= 0 && size < PATH_SIZE;
+                   ? snprintf(out, IMPORT_PATH, "%s/%s", wanted->output, entry->name)
+                   : snprintf(out, IMPORT_PATH, "%.*s" IMPORT_SUFFIX, (int)len, entry->path);
+    return size >= 0 && size < IMPORT_PATH;
 }
 
 /* The absolute path of an original. */
-static void origin_of(const found_entry *entry, char out[PATH_MAX]) {
+static void origin_of(const roast_found_entry *entry, char out[PATH_MAX]) {
     if (realpath(entry->path, out) == NULL)
         snprintf(out, PATH_MAX, "%s", entry->path);
 }
 
-/* Whether the target was imported from this original. */
-static bool was_imported(const char *target, const char *origin) {
+bool import_was_done(const char *target, const char *origin) {
     roast_store *store;
     if (roast_store_is_measurement(target) != ROAST_STORE_OURS ||
         roast_store_open(target, &store, NULL) != ROAST_OK)
         return false;
-    roast_str from = roast_run_meta(roast_store_head(store), roast_str_of(ORIGIN));
+    roast_str from = roast_run_meta(roast_store_head(store), roast_str_of(IMPORT_ORIGIN));
     bool same = roast_str_equal(from, roast_str_of(origin));
     roast_store_close(store);
     return same;
@@ -76,7 +69,7 @@ static roast_status convert(const char *path, const char *origin, const char *ta
     const roast_legacy_texts texts = roast_legacy_files_texts(files);
     roast_status status = roast_legacy_decode(&texts, &run, err);
     if (status == ROAST_OK)
-        status = roast_run_set_meta(run, roast_str_of(ORIGIN), roast_str_of(origin), err);
+        status = roast_run_set_meta(run, roast_str_of(IMPORT_ORIGIN), roast_str_of(origin), err);
     if (status == ROAST_OK)
         status = roast_measurement_save(run, target, false, texts.config, err);
     roast_run_free(run);
@@ -92,17 +85,23 @@ static roast_status try_reading(const char *path, roast_error *err) {
     return ROAST_OK;
 }
 
-static void tell(roast_sink *out, const char *what, const found_entry *entry, const char *target) {
+void import_tell(roast_sink *out, const char *what, const char *path, const char *target) {
     roast_sink_printf(out, "%s ", what);
-    roast_text_put_clean(out, roast_str_of(entry->path));
+    roast_text_put_clean(out, roast_str_of(path));
     roast_sink_puts(out, " -> ");
     roast_text_put_clean(out, roast_str_of(target));
     roast_sink_puts(out, "\n");
 }
 
-static outcome import_one(roast_sink *out, const request *wanted, const found_entry *entry,
-                          cli_exit *code) {
-    char target[PATH_SIZE], origin[PATH_MAX];
+void import_tell_counts(roast_sink *out, const import_request *wanted,
+                        const size_t counts[IMPORT_OUTCOMES]) {
+    roast_sink_printf(out, "%zu %s, %zu skipped, %zu failed\n", counts[IMPORTED],
+                      wanted->dry_run ? "to import" : "imported", counts[SKIPPED], counts[FAILED]);
+}
+
+static import_outcome import_one(roast_sink *out, const request *wanted,
+                                 const roast_found_entry *entry, cli_exit *code) {
+    char target[IMPORT_PATH], origin[PATH_MAX];
     roast_error err;
     roast_error_reset(&err);
     if (!target_of(wanted, entry, target)) {
@@ -110,8 +109,8 @@ static outcome import_one(roast_sink *out, const request *wanted, const found_en
         return FAILED;
     }
     origin_of(entry, origin);
-    if (was_imported(target, origin)) {
-        tell(out, "skipped", entry, target);
+    if (import_was_done(target, origin)) {
+        import_tell(out, "skipped", entry->path, target);
         return SKIPPED;
     }
     roast_status status = wanted->dry_run ? try_reading(entry->path, &err)
@@ -120,7 +119,7 @@ static outcome import_one(roast_sink *out, const request *wanted, const found_en
         *code = cli_fail_error(&err, NULL);
         return FAILED;
     }
-    tell(out, wanted->dry_run ? "would import" : "imported", entry, target);
+    import_tell(out, wanted->dry_run ? "would import" : "imported", entry->path, target);
     return IMPORTED;
 }
 
@@ -144,8 +143,8 @@ static void clear_progress(void) {
         fputs("\r\x1b[K", stderr);
 }
 
-static cli_exit import_all(roast_sink *out, const request *wanted, const found_list *list) {
-    size_t counts[FAILED + 1] = {0};
+static cli_exit import_all(roast_sink *out, const request *wanted, const roast_found_list *list) {
+    size_t counts[IMPORT_OUTCOMES] = {0};
     cli_exit worst = CLI_OK;
     for (size_t i = 0; i < list->count; i++) {
         cli_exit code = CLI_OK;
@@ -157,55 +156,60 @@ static cli_exit import_all(roast_sink *out, const request *wanted, const found_l
     if (list->count == 0)
         return cli_fail(CLI_INPUT, "\"roast ls\" lists all measurements",
                         "no measurement of roastcoffea 0.1.x was found");
-    roast_sink_printf(out, "%zu %s, %zu skipped, %zu failed\n", counts[IMPORTED],
-                      wanted->dry_run ? "to import" : "imported", counts[SKIPPED], counts[FAILED]);
+    import_tell_counts(out, wanted, counts);
     return worst;
 }
 
-static void keep_legacy(found_list *list) {
+static void keep_legacy(roast_found_list *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (list->entries[i].kind == ROAST_STORE_LEGACY)
             list->entries[kept++] = list->entries[i];
-        else
-            roast_free(list->entries[i].path);
     list->count = kept;
 }
 
 /* ---- the verb ---- */
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
-    request wanted = {.depth = DEFAULT_DEPTH};
-    found_list list = {0};
+    request wanted = {.depth = ROAST_FOUND_DEPTH};
+    roast_found *found = NULL;
     roast_error err;
-    roast_status status = ROAST_OK;
     cli_exit code = cli_read_options(&cli_verb_import, &wanted, &n_args, args);
     if (code != CLI_OK)
         return code;
     if (n_args == 0)
         return cli_fail(CLI_USAGE, "usage: roast import [OPTION ...] DIR ...",
                         "\"import\" needs a folder");
+    if (wanted.taskvine)
+        return import_taskvine(out, &wanted, n_args, args);
+    roast_status status = roast_found_new(&found, &err);
     for (int i = 0; status == ROAST_OK && i < n_args; i++)
-        status = found_search(&list, args[i], wanted.depth, &err);
+        status = roast_found_search(found, args[i], wanted.depth, &err);
     if (status == ROAST_OK) {
+        roast_found_list list = roast_found_all(found);
         keep_legacy(&list);
         code = import_all(out, &wanted, &list);
     } else {
         code = cli_fail_error(&err, NULL);
     }
-    found_reset(&list);
+    roast_found_free(found);
     return code;
 }
 
 const cli_verb cli_verb_import = {
     .name = "import",
     .usage = "[OPTION ...] DIR ...",
-    .summary = "converts measurements of roastcoffea 0.1.x",
+    .summary = "converts measurements of roastcoffea 0.1.x, or logs of TaskVine",
     .details = "Converts each 0.1.x measurement below each DIR (or DIR itself). The originals\n"
                "do not change; those that were imported before are skipped. The metrics are\n"
                "computed again from the measured data; those of 0.1.x are kept as well. If a\n"
                "measurement cannot be read, the others are still imported, and the exit code\n"
-               "is that of the worst error.\n",
+               "is that of the worst error.\n"
+               "\n"
+               "With --taskvine, a measurement is made from the log that TaskVine writes of\n"
+               "every run: what the cores were used for, all tries of all tasks, lost workers,\n"
+               "transfers and findings. What happened inside a task, such as events and bytes\n"
+               "read, is not in the log. DIR is the folder of the logs or of the run.\n",
     .options = options,
     .run = run,
 };

@@ -1,9 +1,8 @@
+#include "filters.h"
 #include "ls.h"
 
 #include <string.h>
 #include <unistd.h>
-
-enum { MAX_FILTERS = 32, DEFAULT_DEPTH = 16 };
 
 enum { JSON = 1, CSV };
 
@@ -11,35 +10,57 @@ typedef struct request {
     int sort, form;
     bool reverse, safe;
     int64_t depth, limit;
-    ls_filter filters[MAX_FILTERS];
-    size_t n_filters;
+    filters filters;
+    ls_columns columns;
 } request;
 
 /* ---- arguments ---- */
 
+static cli_exit take_key(roast_str name, int *key) {
+    char hint[ROAST_FOUND_HINT];
+    *key = roast_found_key(name);
+    if (*key < ROAST_FOUND_KEYS)
+        return CLI_OK;
+    roast_found_key_hint(name, hint);
+    return cli_fail(CLI_USAGE, hint, "no column has the name \"%.*s\"", (int)name.len, name.data);
+}
+
 static cli_exit take_sort(void *request_, const char *name) {
-    request *wanted = request_;
-    wanted->sort = ls_key(name, strlen(name));
-    return wanted->sort < LS_KEYS ? CLI_OK : ls_fail_key(name, strlen(name));
+    return take_key(roast_str_of(name), &((request *)request_)->sort);
 }
 
 static cli_exit take_filter(void *request_, const char *text) {
+    return filters_add(&((request *)request_)->filters, text);
+}
+
+static cli_exit take_columns(void *request_, const char *names) {
     request *wanted = request_;
-    if (wanted->n_filters == MAX_FILTERS)
-        return cli_fail(CLI_USAGE, NULL, "more than %d filters", MAX_FILTERS);
-    return ls_parse_filter(text, &wanted->filters[wanted->n_filters++]);
+    wanted->columns.count = 0;
+    for (size_t len; *names != '\0'; names += len + (names[len] == ',')) {
+        len = strcspn(names, ",");
+        int key;
+        cli_exit code = take_key((roast_str){names, len}, &key);
+        if (code != CLI_OK)
+            return code;
+        if (key != ROAST_FOUND_BY_name && wanted->columns.count < ROAST_FOUND_KEYS)
+            wanted->columns.keys[wanted->columns.count++] = key;
+    }
+    return CLI_OK;
 }
 
 static const cli_option options[] = {
+    {CLI_CALL, 'c', "columns", "KEYS",
+     "show these after the name, with commas between them: when, outcome, wall, events, gbps, khz, "
+     "workers, efficiency, state, executor, chunksize, processor, config (the first nine, as far "
+     "as "
+     "there is room)",
+     .take = take_columns},
     {CLI_CALL, 's', "sort", "KEY",
-     "sort by when (the default), name, outcome, wall, events, gbps, khz, workers or efficiency; "
-     "newest, largest or first in the alphabet first",
+     "sort by when (the default), name or any of these columns; newest, largest or first in the "
+     "alphabet first",
      .take = take_sort},
     {CLI_FLAG, 'r', "reverse", NULL, "reverse the order", offsetof(request, reverse)},
-    {CLI_CALL, 'f', "filter", "TEST",
-     "only matching ones: KEY and a value with >, >=, <, <=, = or != between them, or a part of "
-     "the name, or a pattern for all of it (skim_*); may be given more than once",
-     .take = take_filter},
+    {CLI_CALL, 'f', "filter", "TEST", FILTER_TEXT, .take = take_filter},
     {CLI_INTEGER, 'd', "depth", "N", "how many folders deep to look (16)", offsetof(request, depth),
      .least = 0, .most = 1000},
     {CLI_INTEGER, 'n', "limit", "N", "only the first N", offsetof(request, limit), .least = 0,
@@ -54,72 +75,51 @@ static const cli_option options[] = {
 
 /* ---- the list ---- */
 
-static roast_status search_all(found_list *list, int64_t depth, int n_folders, char **folders,
-                               roast_error *err) {
-    for (int i = 0; i < n_folders; i++)
-        ROAST_TRY(found_search(list, folders[i], depth, err));
-    /* In several folders there may be several of one name. */
-    for (size_t i = 0; n_folders > 1 && i < list->count; i++)
-        list->entries[i].name = list->entries[i].path;
-    return n_folders > 0 ? ROAST_OK : found_search(list, ".", depth, err);
+static bool needs_config(const request *wanted) {
+    bool needed = wanted->sort == ROAST_FOUND_BY_config ||
+                  filters_have(&wanted->filters, ROAST_FOUND_BY_config);
+    for (size_t i = 0; i < wanted->columns.count; i++)
+        needed |= wanted->columns.keys[i] == ROAST_FOUND_BY_config;
+    return needed;
 }
 
-static roast_status read_all(found_list *list, roast_error *err) {
-    for (size_t i = 0; i < list->count; i++)
-        ROAST_TRY(found_read(&list->entries[i], err));
-    return ROAST_OK;
-}
-
-/* Forgets the entry at `index`; the order is lost. */
-static void drop(found_list *list, size_t index) {
-    roast_free(list->entries[index].path);
-    roast_free(list->entries[index].fault);
-    list->entries[index] = list->entries[--list->count];
-}
-
-static void keep_wanted(found_list *list, const request *wanted) {
-    for (size_t i = list->count; i-- > 0;)
-        for (size_t f = 0; f < wanted->n_filters; f++)
-            if (!ls_passes(&wanted->filters[f], &list->entries[i])) {
-                drop(list, i);
-                break;
-            }
-    ls_sort(list, wanted->sort, wanted->reverse);
-    while (list->count > (size_t)wanted->limit)
-        drop(list, list->count - 1);
-}
-
-static roast_status show(roast_sink *out, const found_list *list, const request *wanted,
+static roast_status show(roast_sink *out, roast_found *found, const request *wanted,
                          roast_error *err) {
+    const roast_found_list list = roast_found_all(found);
     if (wanted->form == JSON)
-        ls_put_json(out, list);
+        roast_found_json(found, out);
     else if (wanted->form == CSV)
-        ls_put_csv(out, list, wanted->safe || isatty(STDOUT_FILENO));
+        ls_put_csv(out, &list, wanted->safe || isatty(STDOUT_FILENO));
     else
-        return ls_put_table(out, list, cli_terminal_color(STDOUT_FILENO),
+        return ls_put_table(out, &list, &wanted->columns, cli_terminal_color(STDOUT_FILENO),
                             cli_terminal_width(STDOUT_FILENO), err);
     return ROAST_OK;
 }
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
-    request wanted = {.sort = LS_BY_WHEN, .depth = DEFAULT_DEPTH, .limit = INT64_MAX};
-    found_list list = {0};
+    request wanted = {.sort = ROAST_FOUND_BY_when, .depth = ROAST_FOUND_DEPTH, .limit = INT64_MAX};
+    roast_found *found = NULL;
     roast_error err;
     cli_exit code = cli_read_options(&cli_verb_ls, &wanted, &n_args, args);
     if (code == CLI_OK && wanted.safe && wanted.form != CSV)
         code = cli_fail_safe();
     if (code != CLI_OK)
         return code;
-    roast_status status = search_all(&list, wanted.depth, n_args, args, &err);
+    const roast_found_wanted parts = {.config = needs_config(&wanted)};
+    roast_status status = roast_found_new(&found, &err);
     if (status == ROAST_OK)
-        status = read_all(&list, &err);
-    if (status == ROAST_OK && list.count == 0)
+        status = roast_found_search_all(found, (const char *const *)args, (size_t)n_args,
+                                        wanted.depth, &err);
+    if (status == ROAST_OK)
+        status = roast_found_read(found, &parts, &err);
+    if (status == ROAST_OK && roast_found_all(found).count == 0)
         cli_note("no measurement was found");
     if (status == ROAST_OK) {
-        keep_wanted(&list, &wanted);
-        status = show(out, &list, &wanted, &err);
+        roast_found_keep(found, wanted.filters.items, wanted.filters.count);
+        roast_found_sort(found, wanted.sort, wanted.reverse, (size_t)wanted.limit);
+        status = show(out, found, &wanted, &err);
     }
-    found_reset(&list);
+    roast_found_free(found);
     return status == ROAST_OK ? CLI_OK : cli_fail_error(&err, NULL);
 }
 
@@ -129,12 +129,14 @@ const cli_verb cli_verb_ls = {
     .summary = "the measurements below some folders, newest first",
     .details = "Lists the measurements below each DIR (without any: this folder), ours and those\n"
                "of roastcoffea 0.1.x: when the run began, how long it took, events, data and\n"
-               "event rate by wall time, workers, core efficiency. Those that cannot be read are\n"
+               "event rate by wall time, workers, core efficiency. In a narrow terminal workers\n"
+               "and rates are left out, so that names have room. Those that cannot be read are\n"
                "listed below the table, with the reason. Only the small parts are read.\n"
                "\n"
                "In filters, wall is in seconds, gbps in Gbit/s, khz in kHz, efficiency a ratio;\n"
                "when is compared as far as it is given: \"when>=2026-11\". outcome is how a run\n"
-               "ended, done, failed or interrupted: \"outcome=failed\".\n",
+               "ended, done, failed or interrupted: \"outcome=failed\". config is the config of\n"
+               "save_measurement() in one line: \"chunk=500, site=desy\".\n",
     .options = options,
     .run = run,
 };

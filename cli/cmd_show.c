@@ -1,14 +1,17 @@
 #include "cli.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "measured.h"
 #include "roast/summary.h"
+#include "roast/text.h"
 
 typedef struct request {
     int64_t width;
-    bool color, json;
+    bool color, json, full;
+    const char *table; /* NULL: no single one */
 } request;
 
 static cli_exit take_color(void *request_, const char *when) {
@@ -28,12 +31,33 @@ static const cli_option options[] = {
     {CLI_CALL, '\0', "color", "WHEN",
      "auto (the default: on a terminal, unless NO_COLOR is set), always or never",
      .take = take_color},
-    {CLI_FLAG, '\0', "json", NULL, "the same as JSON: every value with its key and unit",
+    {CLI_FLAG, '\0', "full", NULL, "all tables and notes", offsetof(request, full)},
+    {CLI_TEXT, '\0', "table", "ID",
+     "only this table: challenge, budget, ... (as --json names them)", offsetof(request, table)},
+    {CLI_FLAG, '\0', "json", NULL, "all tables as JSON: every value with its key and unit",
      offsetof(request, json)},
     {0},
 };
 
-static roast_status show(const measured *it, const request *wanted, roast_sink *out,
+/* Says that there is no such table, and which is near. */
+static cli_exit fail_table(const roast_summary *summary, const char *id) {
+    char next[400];
+    size_t used = (size_t)snprintf(next, sizeof next, "there are");
+    roast_nearest nearest;
+    roast_nearest_init(&nearest, roast_str_of(id));
+    for (uint32_t i = 0; i < roast_summary_count(summary) && used < sizeof next; i++) {
+        const char *name = roast_grid_id(roast_summary_at(summary, i));
+        roast_nearest_offer(&nearest, roast_str_of(name));
+        used += (size_t)snprintf(next + used, sizeof next - used, " %s", name);
+    }
+    if (nearest.found.data != NULL)
+        snprintf(next, sizeof next, "did you mean \"%.*s\"?", (int)nearest.found.len,
+                 nearest.found.data);
+    return cli_fail(CLI_USAGE, next, "no table has the name \"%s\"", id);
+}
+
+/* *code: what is wrong with the request was reported. */
+static roast_status show(const measured *it, const request *wanted, roast_sink *out, cli_exit *code,
                          roast_error *err) {
     roast_summary *summary;
     ROAST_TRY(roast_summary_new(it->metrics, it->about, it->findings, &summary, err));
@@ -44,9 +68,13 @@ static roast_status show(const measured *it, const request *wanted, roast_sink *
         if (status == ROAST_OK)
             roast_summary_json(summary, out);
     } else {
-        if (it->state != NULL)
+        if (it->state != NULL && wanted->table == NULL)
             roast_sink_printf(out, "%s\n\n", it->state);
-        roast_summary_draw(summary, (unsigned)wanted->width, wanted->color, out);
+        if (wanted->table == NULL)
+            roast_summary_draw(summary, wanted->full, (unsigned)wanted->width, wanted->color, out);
+        else if (!roast_summary_draw_table(summary, wanted->table, (unsigned)wanted->width,
+                                           wanted->color, out))
+            *code = fail_table(summary, wanted->table);
     }
     roast_summary_free(summary);
     return status;
@@ -63,17 +91,22 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         return code;
     roast_status status = measured_open(&it, path, NEED_METRICS | NEED_FINDINGS, &err);
     if (status == ROAST_OK)
-        status = show(&it, &wanted, out, &err);
+        status = show(&it, &wanted, out, &code, &err);
     measured_close(&it);
-    return status == ROAST_OK ? CLI_OK : cli_fail_error(&err, CLI_NEXT_LS);
+    return status == ROAST_OK ? code : cli_fail_error(&err, CLI_NEXT_LS);
 }
 
 const cli_verb cli_verb_show = {
     .name = "show",
     .usage = "RUN [OPTION ...]",
-    .summary = "the tables of a measurement, as print_summary() shows them",
+    .summary = "one screen about a measurement, as print_summary() shows it",
     .details = "RUN is the directory of a measurement: finished, still being written, left by a\n"
-               "program that was killed, or written by roastcoffea 0.1.x.\n",
+               "program that was killed, or written by roastcoffea 0.1.x.\n"
+               "\n"
+               "The screen has the outcome, wall time, rates, efficiency, the first findings and\n"
+               "the main parts of the budget. --full shows all tables. The table of the 200 Gbps\n"
+               "challenge is among them if the run is at most 1,000 times slower than that;\n"
+               "--table challenge shows it always.\n",
     .options = options,
     .run = run,
 };

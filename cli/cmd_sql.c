@@ -19,6 +19,7 @@ typedef struct request {
     int form;         /* 0: a table for people */
     bool no_header, safe;
     double timeout; /* 0: none */
+    int64_t limit;
 } request;
 
 static const cli_option options[] = {
@@ -30,6 +31,8 @@ static const cli_option options[] = {
      offsetof(request, no_header)},
     {CLI_NUMBER, '\0', "timeout", "SECONDS", "stop if the query takes longer",
      offsetof(request, timeout), .least = 0, .most = 1e9},
+    {CLI_INTEGER, '\0', "limit", "N", "only the first N rows", offsetof(request, limit), .least = 1,
+     .most = 1e15},
     {CLI_TEXT, '\0', "save", "FILE",
      "write all tables into FILE, an SQLite database for other programs; without QUERY",
      offsetof(request, save)},
@@ -95,7 +98,18 @@ typedef struct answer_reader {
     roast_sql *sql;
     uint32_t columns;
     char *digits; /* of the bytes that were shown last */
+    int64_t left; /* rows that may still be shown */
 } answer_reader;
+
+/* Whether there is one more row to show. */
+static roast_status next_row(answer_reader *from, bool *there, roast_error *err) {
+    ROAST_TRY(roast_sql_next(from->sql, there, err));
+    if (*there && from->left-- == 0) {
+        cli_note("there are more rows");
+        *there = false;
+    }
+    return ROAST_OK;
+}
 
 /* A cell of the row; bytes become a text of hexadecimal digits, valid until the next call. */
 static roast_status read_cell(answer_reader *from, uint32_t column, roast_sql_cell *out,
@@ -132,7 +146,7 @@ static roast_status put_csv(answer_reader *from, const request *wanted, roast_si
     if (!wanted->no_header)
         roast_csv_end_row(&row);
     for (bool there;;) {
-        ROAST_TRY(roast_sql_next(from->sql, &there, err));
+        ROAST_TRY(next_row(from, &there, err));
         if (!there)
             return ROAST_OK;
         for (uint32_t i = 0; i < from->columns; i++) {
@@ -158,7 +172,7 @@ static roast_status put_json(answer_reader *from, roast_sink *out, roast_error *
     roast_json_init(&json, out, 1);
     roast_json_begin_array(&json);
     for (bool there;;) {
-        ROAST_TRY(roast_sql_next(from->sql, &there, err));
+        ROAST_TRY(next_row(from, &there, err));
         if (!there)
             break;
         roast_json_begin_object(&json);
@@ -204,7 +218,7 @@ static roast_status grid_cell(answer_reader *from, uint32_t column, roast_grid *
 static roast_status fill_grid(answer_reader *from, const request *wanted, roast_grid *grid,
                               roast_error *err) {
     bool there;
-    ROAST_TRY(roast_sql_next(from->sql, &there, err));
+    ROAST_TRY(next_row(from, &there, err));
     for (uint32_t i = 0; i < from->columns; i++) {
         roast_sql_kind kind = there ? roast_sql_cell_at(from->sql, i).kind : ROAST_SQL_NULL;
         bool number = kind == ROAST_SQL_INT || kind == ROAST_SQL_REAL;
@@ -215,19 +229,59 @@ static roast_status fill_grid(answer_reader *from, const request *wanted, roast_
     while (there) {
         for (uint32_t i = 0; i < from->columns; i++)
             ROAST_TRY(grid_cell(from, i, grid, err));
-        ROAST_TRY(roast_sql_next(from->sql, &there, err));
+        ROAST_TRY(next_row(from, &there, err));
     }
     return ROAST_OK;
+}
+
+/* Whether the columns stay readable in so many columns of a terminal: 12 of each are enough to tell texts apart. */
+static bool fits(const roast_grid *grid, unsigned width) {
+    const size_t enough = 12, gap = 2;
+    size_t needed = 0;
+    for (uint32_t column = 0; column < roast_grid_column_count(grid); column++) {
+        size_t most = roast_text_width(roast_grid_heading(grid, column));
+        for (uint32_t row = 0; most < enough && row < roast_grid_row_count(grid); row++) {
+            size_t own = roast_text_width(roast_grid_text(grid, row, column));
+            most = own > most ? own : most;
+        }
+        needed += (most < enough ? most : enough) + gap;
+    }
+    return needed <= (size_t)width + gap;
+}
+
+/* A line for each column, a blank line between two rows. */
+static void put_lines(const roast_grid *grid, unsigned width, roast_sink *out) {
+    size_t longest = 0;
+    if (roast_grid_row_count(grid) == 0)
+        roast_sink_puts(out, "no rows\n");
+    for (uint32_t column = 0; column < roast_grid_column_count(grid); column++) {
+        size_t own = roast_text_width(roast_grid_heading(grid, column));
+        longest = own > longest ? own : longest;
+    }
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++) {
+        roast_sink_puts(out, row > 0 ? "\n" : "");
+        for (uint32_t column = 0; column < roast_grid_column_count(grid); column++) {
+            roast_str heading = roast_grid_heading(grid, column);
+            roast_sink_str(out, heading);
+            roast_sink_printf(out, "%*s", (int)(longest - roast_text_width(heading)) + 2, "");
+            roast_text_put_wrapped(out, roast_grid_text(grid, row, column), (unsigned)longest + 2,
+                                   (unsigned)longest + 2, width);
+            roast_sink_puts(out, "\n");
+        }
+    }
 }
 
 static roast_status put_table(answer_reader *from, const request *wanted, roast_sink *out,
                               roast_error *err) {
     roast_grid *grid;
+    /* only a terminal limits the width */
+    unsigned width = isatty(STDOUT_FILENO) ? cli_terminal_width(STDOUT_FILENO) : 0;
     ROAST_TRY(roast_grid_new("sql", (roast_str){NULL, 0}, &grid, err));
     roast_status status = fill_grid(from, wanted, grid, err);
-    if (status == ROAST_OK) /* only a terminal limits the width */
-        roast_grid_draw(grid, isatty(STDOUT_FILENO) ? cli_terminal_width(STDOUT_FILENO) : 0,
-                        cli_terminal_color(STDOUT_FILENO), out);
+    if (status == ROAST_OK && width > 0 && !wanted->no_header && !fits(grid, width))
+        put_lines(grid, width, out);
+    else if (status == ROAST_OK)
+        roast_grid_draw(grid, width, cli_terminal_color(STDOUT_FILENO), out);
     roast_grid_free(grid);
     return status;
 }
@@ -235,7 +289,8 @@ static roast_status put_table(answer_reader *from, const request *wanted, roast_
 static roast_status answer(roast_sql *sql, const request *wanted, roast_sink *out,
                            roast_error *err) {
     ROAST_TRY(roast_sql_ask(sql, roast_str_of(wanted->query), err));
-    answer_reader from = {.sql = sql, .columns = roast_sql_column_count(sql)};
+    answer_reader from = {
+        .sql = sql, .columns = roast_sql_column_count(sql), .left = wanted->limit};
     roast_status status = wanted->form == CSV    ? put_csv(&from, wanted, out, err)
                           : wanted->form == JSON ? put_json(&from, out, err)
                                                  : put_table(&from, wanted, out, err);
@@ -259,7 +314,7 @@ static cli_exit fail(const roast_error *err) {
 }
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
-    request wanted = {0};
+    request wanted = {.limit = INT64_MAX};
     measured it;
     roast_sql *sql = NULL;
     roast_error err;
@@ -295,7 +350,8 @@ const cli_verb cli_verb_sql = {
                "  samples     the samples of each worker over time\n"
                "  metrics     key, value, unit and label of each metric\n"
                "\n"
-               "Times are seconds since 1970.\n",
+               "Times are seconds since 1970. In a terminal, an answer that is too wide has a\n"
+               "line for each value.\n",
     .options = options,
     .run = run,
 };

@@ -1,7 +1,8 @@
 """A real Coffea analysis on a real Dask cluster, with three faults built in; and what roastcoffea says of it.
 
 `make demo` runs it. The faults: a file that is slow to read, a worker that gets a quarter of its core, as
-one with a small CPU quota does, and a section that reads branches which nobody needs.
+one with a small CPU quota does, and a section that reads branches which nobody needs. A second run without the slow file
+and with larger chunks is then compared with the first one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
@@ -51,6 +53,17 @@ def small_quota(client: Client) -> Iterator[None]:
         thread.join()
 
 
+def run(client: Client, fileset: dict[str, Any], chunk_size: int) -> MetricsCollector:
+    """The analysis, measured."""
+    executor = processor.DaskExecutor(client=client, status=False)
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=chunk_size, savemetrics=True)
+    with MetricsCollector(client, output_dir=HERE / "measurements", worker_tracking_interval=0.2, live=True) as mc:
+        output, _report = runner(fileset, processor_instance=DimuonAnalysis())
+    selected = sum(one["selected"] for one in output.values())
+    print(f"   {selected:,} events selected in {mc.t_end - mc.t_start:.1f} s\n", flush=True)
+    return mc
+
+
 def main() -> None:
     # Coffea misses some of what a real NanoAOD has, here and on the workers.
     warnings.simplefilter("ignore")
@@ -63,19 +76,17 @@ def main() -> None:
                            silence_logs=logging.ERROR)
     with cluster, Client(cluster) as client, small_quota(client):
         client.upload_file(str(Path(__file__).with_name("demo_analysis.py")))
-        executor = processor.DaskExecutor(client=client, status=False)
-        runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=CHUNK_SIZE,
-                                  savemetrics=True)
-        with MetricsCollector(client, output_dir=HERE / "measurements", worker_tracking_interval=0.2,
-                              live=True) as mc:
-            output, _report = runner(fileset, processor_instance=DimuonAnalysis())
-    selected = sum(one["selected"] for one in output.values())
-    print(f"   {selected:,} events selected in {mc.t_end - mc.t_start:.1f} s\n", flush=True)
+        mc = run(client, fileset, CHUNK_SIZE)
+        mc.print_summary()
+        plots = mc.plot_all(HERE / "plots")
+        report = mc.save_report(HERE / "report.html")
+        show_what_to_look_at(mc, report, len(plots))
 
-    mc.print_summary()
-    plots = mc.plot_all(HERE / "plots")
-    report = mc.save_report(HERE / "report.html")
-    show_what_to_look_at(mc, report, len(plots))
+        print("\n3. The slow file written again, chunks of a whole file: is it better now?", flush=True)
+        mended = run(client, demo_data.make(HERE / "data", mended=True), demo_data.EVENTS)
+    comparison = mended.compare(mc)
+    comparison.print_summary()
+    print(f"\n  roast compare {mc.measurement_path} {mended.measurement_path}")
 
 
 def show_what_to_look_at(mc: MetricsCollector, report: Path, plots: int) -> None:

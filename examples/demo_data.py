@@ -1,15 +1,18 @@
 """NanoAOD-like ROOT files for the demo: made once, the same every time.
 
 Three datasets of four files, 25,000 events each, 300 branches. One file is unlike the others: it was
-written by a program that flushed its baskets every 125 events, with slow compression.
+written by a program that flushed its baskets every 125 events, with slow compression. For the second run it is written
+again, like the others.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -24,17 +27,22 @@ FLAGS = 219
 FLUSH, SLOW_FLUSH = 25_000, 125
 
 
-def make(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
-    """The fileset; files that are there already are taken as they are."""
+def make(folder: Path, mended: bool = False) -> dict[str, dict[str, dict[str, str]]]:
+    """The fileset; files that are there already are taken as they are. `mended`: without the slow file."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = [(dataset, number) for dataset in DATASETS for number in range(FILES)]
-    missing = [one for one in wanted if not path_of(folder, *one).exists()]
+    either = folder / ("fast.root" if mended else "slow.root")
+    paths = {
+        (dataset, number): either if (dataset, number) == SLOW else path_of(folder, dataset, number)
+        for dataset in DATASETS for number in range(FILES)
+    }
+    missing = [one for one, path in paths.items() if not path.exists()]
     for done, one in enumerate(missing):
         _progress(f"writing file {done + 1} of {len(missing)}", done / len(missing))
-        _write(path_of(folder, *one), *one)
+        _write(paths[one], *one, slow=one == SLOW and not mended)
     if missing:
         _progress("files written", 1.0)
         print(file=sys.stderr)
+    shutil.copyfile(either, path_of(folder, *SLOW))
     return {
         dataset: {"files": {str(path_of(folder, dataset, n)): "Events" for n in range(FILES)}}
         for dataset in DATASETS
@@ -51,8 +59,7 @@ def _progress(text: str, share: float) -> None:
         print(f"\r{'━' * full}{'╌' * (24 - full)} {text:<24}", end="", file=sys.stderr, flush=True)
 
 
-def _write(path: Path, dataset: str, number: int) -> None:
-    slow = (dataset, number) == SLOW
+def _write(path: Path, dataset: str, number: int, slow: bool) -> None:
     rng = np.random.default_rng([*dataset.encode(), number])
     compression = uproot.LZMA(7) if slow else uproot.ZLIB(1)
     unfinished = path.with_suffix(".part")
@@ -69,16 +76,18 @@ def _write(path: Path, dataset: str, number: int) -> None:
     unfinished.rename(path)  # a file that is there is whole
 
 
-def _parts(rng: np.random.Generator, jets: float, flush: int) -> Iterator[dict[str, object]]:
+def _parts(rng: np.random.Generator, jets: float, flush: int) -> Iterator[dict[str, Any]]:
+    """The same events, however many are flushed at once."""
+    events = _events(rng, jets, EVENTS)
     for start in range(0, EVENTS, flush):
-        yield _events(rng, jets, start, flush)
+        yield {name: column[start : start + flush] for name, column in events.items()}
 
 
-def _events(rng: np.random.Generator, jets: float, start: int, events: int) -> dict[str, object]:
-    part: dict[str, object] = {
+def _events(rng: np.random.Generator, jets: float, events: int) -> dict[str, Any]:
+    part: dict[str, Any] = {
         "run": np.ones(events, "u4"),
-        "luminosityBlock": np.full(events, 1 + start // 1000, "u4"),
-        "event": np.arange(start, start + events, dtype="u8"),
+        "luminosityBlock": 1 + np.arange(events, dtype="u4") // 1000,
+        "event": np.arange(events, dtype="u8"),
         "MET_pt": _rounded(rng.exponential(40, events)),
         "MET_phi": _rounded(rng.uniform(-math.pi, math.pi, events)),
         "genWeight": np.ones(events, "f4"),

@@ -10,6 +10,7 @@
 #include "show/plot_data.h"
 #include "run/measurement.h"
 #include "run/reports.h"
+#include "show/runs.h"
 #include "run/run.h"
 #include "scheduler/worker_state.h"
 #include "worker/sections.h"
@@ -50,6 +51,10 @@ static PyMethodDef module_methods[] = {
      "save_measurement(run, path, *, overwrite=True, config=None, extras=None, notes=None, "
      "own=None)\n--\n\n"
      "Writes a run to a directory, all of it or nothing."},
+    {"list_runs", ext_list_runs, METH_O,
+     "list_runs(folder, /)\n--\n\n"
+     "The measurements below a folder, newest first, as the text of a JSON list: what ``roast ls "
+     "--json`` prints."},
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
      "(Run, {name: bytes}, 'finished', 'live' or 'unfinished')"},
@@ -65,6 +70,11 @@ static PyMethodDef module_methods[] = {
     {"sample_workers", WITH_KEYWORDS(ext_sample_workers),
      "sample_workers(series, workers, when=None)\n--\n\n"
      "A tick of a WorkerSeries: the WorkerState objects of Dask's scheduler, or a dict of them."},
+    {"machine_cpu", ext_machine_cpu, METH_VARARGS,
+     "machine_cpu(text=None, /)\n--\n\n"
+     "(busy, all) CPU seconds of all cores of a machine since it started: of this one, or from the "
+     "first line of its "
+     "/proc/stat."},
     {"now", ext_now, METH_NOARGS, "now()\n--\n\nSeconds since 1970 on the clock of this process."},
     {"hold_clock", ext_hold_clock, METH_NOARGS,
      "hold_clock()\n--\n\n"
@@ -72,6 +82,10 @@ static PyMethodDef module_methods[] = {
      "released it ignores changes of the system's clock."},
     {"release_clock", ext_release_clock, METH_NOARGS,
      "release_clock()\n--\n\nThe opposite of hold_clock()."},
+    {"name_workers", ext_name_workers, METH_VARARGS,
+     "name_workers(chunks, attempts, /)\n--\n\n"
+     "A ChunkLog in which records with a task and without a worker have the worker of their task's "
+     "try."},
     {"shift_clocks", ext_shift_clocks, METH_VARARGS,
      "shift_clocks(chunks, offsets, /)\n--\n\n"
      "Moves the chunks of each worker by the offset of its clock: {worker: seconds that it is "
@@ -101,10 +115,10 @@ static PyMethodDef module_methods[] = {
      "worker_ticks(run, /)\n--\n\n(nanoseconds since 1970, workers) of each look at the cluster, "
      "as bytes of "
      "int64."},
-    {"pack_lanes", ext_pack_lanes, METH_VARARGS,
-     "pack_lanes(owners, starts, ends, /)\n--\n\nThe lane of each interval among those of its "
-     "owner, as bytes "
-     "of uint32; no two in a lane overlap. Buffers of int32, int64, int64."},
+    {"task_bars", ext_task_bars, METH_O,
+     "task_bars(run, /)\n--\n\nThe tasks of a run, each once: a chunk with its task, or a try "
+     "without a chunk. Names, and bytes of int64: worker, name and chunk by number (-1: none), "
+     "lane, start and stop in nanoseconds since 1970, failed."},
     {NULL, NULL, 0, NULL},
 };
 

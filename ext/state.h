@@ -73,12 +73,18 @@
     X(memory_section, "track_memory")                                                              \
     X(bytes_section, "track_bytes")                                                                \
     X(process_tree, "ProcessTree")                                                                 \
+    X(taskvine_log, "TaskVineLog")                                                                 \
     X(worker_series, "WorkerSeries")                                                               \
     X(attempts, "Attempts")                                                                        \
     X(progress, "Progress")                                                                        \
     X(live_measurement, "LiveMeasurement")                                                         \
     X(run, "Run")                                                                                  \
     X(summary, "Summary")                                                                          \
+    X(comparison, "Comparison")                                                                    \
+    X(scaling, "Scaling")                                                                          \
+    X(trend, "Trend")                                                                              \
+    X(advice, "Advice")                                                                            \
+    X(what_if, "WhatIf")                                                                           \
     X(table, "Table")                                                                              \
     X(column, "Column")
 
@@ -89,6 +95,9 @@
     X(dump_value, "roastcoffea.export.extras", "dump")                                             \
     X(load_value, "roastcoffea.export.extras", "load")                                             \
     X(current_task, "roastcoffea.tasks", "current")                                                \
+    X(table_text, "roastcoffea.preview", "table_text")                                             \
+    X(table_html, "roastcoffea.preview", "table_html")                                             \
+    X(attempts_html, "roastcoffea.preview", "attempts_html")                                       \
     X(update_wrapper, "functools", "update_wrapper")                                               \
     X(reduce_tracked, "roastcoffea.decorator", "reduce")                                           \
     X(put_record, "roastcoffea.channel", "put")                                                    \

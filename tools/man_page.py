@@ -103,7 +103,7 @@ def manual(program: Path) -> str:
     first = page()
     verbs, _, codes = first[first.index("Verbs\n") + len("Verbs\n"):].partition("\nExit codes\n")
     # A summary goes on in lines that are indented further.
-    summaries = dict(re.findall(r"^  (\w+) +(.+?)\s*$", re.sub(r"\n {4,}", " ", verbs), re.MULTILINE))
+    summaries = dict(re.findall(r"^  ([\w-]+) +(.+?)\s*$", re.sub(r"\n {4,}", " ", verbs), re.MULTILINE))
     statuses = {number: f"{text}." for number, text in re.findall(r"^ +(\d)  (.+)$", codes, re.MULTILINE)}
     return (HEAD + "".join(verb(page(name), summary) for name, summary in summaries.items())
             + entries("EXIT STATUS", statuses)

@@ -22,8 +22,9 @@ from build import BUILD, ROOT, BuildFailed, build
 from counts import Counts, count_junit, count_tap
 from watched import SANITIZERS, build_extension, watched_package
 
-# Tests of one file stay together: they share what they have set up.
-BESIDE = ("-n", str(max(2, min(4, os.cpu_count() or 2))), "--dist", "loadfile")
+def beside(least: int = 2) -> tuple[str, ...]:
+    """So many processes of pytest at once. Tests of one file stay together: they share what they have set up."""
+    return "-n", str(max(least, min(4, os.cpu_count() or least))), "--dist", "loadfile"
 
 
 def say(text: str) -> None:
@@ -99,7 +100,7 @@ def is_our_leak(finding: str) -> bool:
     """The interpreter keeps much until the end; ours is what the engine's own allocator handed out."""
     lines = finding.splitlines()
     return any("leak of" in line for line in lines) and any(
-        line.split()[:1] == ["#1"] and ("system_hook" in line or "_core" in line) for line in lines)
+        line.split()[:1] == ["#1"] and ("system_hook" in line or "/_core." in line) for line in lines)
 
 
 NOT_FOR_SANITIZERS = ("wheel", "leaks", "docs", "typing", "stub", "plots", "report")
@@ -117,7 +118,7 @@ def run_extension_asan() -> Counts:
     reports.mkdir()
     counts = run_pytest(
         "tests/python", *(f"--ignore=tests/python/test_{name}.py" for name in NOT_FOR_SANITIZERS),
-        *BESIDE, report="python-asan",
+        *beside(), report="python-asan",
         environment={
             **watched, **SANITIZERS,
             "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:log_path={reports}/asan",
@@ -166,8 +167,12 @@ MOST_SKIPPED = 0.1
 
 
 def run_e2e() -> Counts:
-    """Several at a time; then those that measure how busy the machine is, one by one."""
-    return skips_checked(run_pytest("tests/e2e", "-m", "not alone", *BESIDE)
+    """Several at a time; then those that measure how busy the machine is, one by one.
+
+    They wait for clusters and processes for a third of their time: one more at a time than there are cores.
+    """
+    return skips_checked(run_pytest("tests/e2e", "-m", "not alone", *beside(3),
+                                    "--no-loadscope-reorder")
                          + run_pytest("tests/e2e", "-m", "alone", report="e2e-alone"))
 
 
@@ -201,7 +206,7 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "tsan": ("threads, TSan", run_tsan),
     "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
     "cli": ("CLI tests", run_cli),
-    "python": ("Python tests", lambda: run_pytest("tests/python", *BESIDE)),
+    "python": ("Python tests", lambda: run_pytest("tests/python", *beside())),
     "python-asan": ("Python tests, ASan + UBSan + leaks", run_extension_asan),
     "e2e": ("end-to-end tests", run_e2e),
 }

@@ -6,6 +6,8 @@ samples repeat the one before; what the scheduler itself keeps changes when a ta
 
 from __future__ import annotations
 
+import functools
+import gc
 import io
 import random
 import shutil
@@ -118,6 +120,7 @@ class Prepared:
 
     def __init__(self, workers: int, seconds: int, chunks: int, branches: int, with_reads: bool) -> None:
         self.end = START + seconds
+        self.size = workers, seconds, chunks
         self.chunks: Any = added(make_outputs(chunks, branches, with_reads))[KEY]
         self.tracking: Any = tracking_data(workers, seconds, chunks)
         self.samples = workers * seconds
@@ -128,10 +131,13 @@ class Prepared:
                        "processtime": 2.0 * chunks, "chunks": chunks, "columns": []}
         self.metrics: Any = None
 
+    @functools.cached_property
     def samples_as_dict(self) -> dict[str, Any]:
-        """The nine series that both sides know, as a user's program would hold them."""
-        data = self.tracking.as_tracking_data() if OURS else self.tracking
-        return {name: data[name] for name in ("worker_counts", *CONSTANT, *BY_HEARTBEAT, *BY_SCHEDULER)}
+        """The nine series that both sides know, as a user's program would hold them: the same objects on both."""
+        data = tracking_data(*self.size) if OURS else self.tracking
+        kept = {name: data[name] for name in ("worker_counts", *CONSTANT, *BY_HEARTBEAT, *BY_SCHEDULER)}
+        gc.collect()
+        return kept
 
     def aggregate(self) -> None:
         self.metrics = MetricsAggregator("dask").aggregate(
@@ -179,7 +185,7 @@ def aggregate() -> dict[str, float]:
 def aggregate_dict() -> dict[str, float]:
     """The samples alone, in a plain dict."""
     run = _it()
-    tracking = run.samples_as_dict()
+    tracking = run.samples_as_dict
     clock = Clock()
     metrics = MetricsAggregator("dask").aggregate(run.report, tracking, START, run.end)
     taken = clock.stop()

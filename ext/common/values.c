@@ -20,6 +20,15 @@ PyObject *ext_sink_bytes(roast_sink *sink) {
     return data;
 }
 
+PyObject *ext_sink_text(roast_sink *sink) {
+    roast_error err;
+    PyObject *text = ext_raised(roast_sink_finish(sink, &err), &err) == 0
+                         ? ext_text_or_null(roast_sink_memory(sink))
+                         : NULL;
+    roast_sink_free(sink);
+    return text;
+}
+
 PyObject *ext_text(roast_str text) {
     return text.data == NULL ? Py_NewRef(Py_None) : ext_text_or_null(text);
 }

@@ -118,11 +118,13 @@ static PyObject *record_of(const roast_attempts *attempts, const roast_attempt *
         "wasted_bytes", count_object(roast_attempt_wasted_bytes(attempt)));
 }
 
-/* One mapping per try; foreign ones only if asked for. */
+/* One mapping per try from number `start` to `stop`; foreign ones only if asked for, and counted only then. */
 static PyObject *attempts_records(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"foreign", NULL};
+    static char *keywords[] = {"foreign", "start", "stop", NULL};
     int foreign = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:records", keywords, &foreign))
+    Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX, number = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pnn:records", keywords, &foreign, &start,
+                                     &stop))
         return NULL;
     roast_error err;
     if (settle(ext_part_get(op), &err) != ROAST_OK)
@@ -134,8 +136,8 @@ static PyObject *attempts_records(PyObject *op, PyObject *args, PyObject *kwargs
     roast_attempt_cursor cursor;
     roast_attempt attempt;
     roast_attempt_cursor_init(&cursor, attempts);
-    while (list != NULL && roast_attempt_cursor_next(&cursor, &attempt)) {
-        if (attempt.kind == ROAST_KIND_foreign && !foreign)
+    while (list != NULL && number + 1 < stop && roast_attempt_cursor_next(&cursor, &attempt)) {
+        if ((attempt.kind == ROAST_KIND_foreign && !foreign) || ++number < start)
             continue;
         PyObject *record = record_of(attempts, &attempt);
         if (record == NULL || PyList_Append(list, record) != 0)
@@ -192,6 +194,12 @@ static PyObject *attempts_repr(PyObject *op) {
                                 (unsigned long long)roast_attempts_count(attempts),
                                 roast_attempts_worker_count(attempts),
                                 roast_attempts_departure_count(attempts));
+}
+
+static PyObject *attempts_html(PyObject *op, PyObject *unused) {
+    (void)unused;
+    PyObject *html = ext_import_attempts_html(ext_state_of_final(Py_TYPE(op)));
+    return html == NULL ? NULL : PyObject_CallOneArg(html, op);
 }
 
 /* ---- kinds ---- */
@@ -495,8 +503,11 @@ static PyObject *attempts_worker_left(PyObject *op, PyObject *args, PyObject *kw
 
 static PyMethodDef attempts_methods[] = {
     {"records", (PyCFunction)(void (*)(void))attempts_records, METH_VARARGS | METH_KEYWORDS,
-     "records($self, *, foreign=False)\n--\n\n"
-     "One dict per try, in the order of their ends; with `foreign` also those of other clients."},
+     "records($self, *, foreign=False, start=0, stop=sys.maxsize)\n--\n\n"
+     "One dict per try, in the order of their ends, from number `start` to `stop`; with `foreign` "
+     "also those of other clients."},
+    {"_repr_html_", attempts_html, METH_NOARGS,
+     "_repr_html_($self)\n--\n\nThe first and last tries, for a notebook."},
     {"add", (PyCFunction)(void (*)(void))attempts_add, METH_VARARGS | METH_KEYWORDS,
      "add($self, key, *, kind='other', worker=None, ready=None, sent=None, start=None, stop=None, "
      "ended=None, outcome='done', exception=None, name=None, thread=None, transfer_seconds=None, "

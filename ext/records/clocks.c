@@ -1,5 +1,6 @@
 #include "records/clocks.h"
 
+#include "records/attempts.h"
 #include "records/chunk_log.h"
 #include "common/errors.h"
 #include "common/pairs.h"
@@ -89,4 +90,29 @@ PyObject *ext_shift_clocks(PyObject *module, PyObject *args) {
     roast_free(shifts);
     ext_pairs_close(&pairs);
     return result;
+}
+
+/* ---- the workers of chunks ---- */
+
+PyObject *ext_name_workers(PyObject *module, PyObject *args) {
+    ext_state *state = ext_state_of_module(module);
+    PyObject *chunks, *attempts;
+    roast_chunklog *made = NULL;
+    roast_error err;
+    if (!PyArg_ParseTuple(args, "O!O!:name_workers", state->type_chunk_log, &chunks,
+                          state->type_attempts, &attempts))
+        return NULL;
+    ext_shared *tries = ext_attempts_hold(state, attempts); /* packing a log may run code */
+    if (tries == NULL)
+        return NULL;
+    log_core *core = ext_packed_view(state, chunks);
+    roast_status status = ROAST_OK;
+    if (core != NULL) {
+        status = roast_chunklog_name_workers(core->log, tries->part, &made, &err);
+        log_core_let_go(core);
+    }
+    ext_shared_let_go(tries);
+    if (core == NULL)
+        return NULL;
+    return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
 }

@@ -11,5 +11,7 @@ PyObject *ext_hold_clock(PyObject *module, PyObject *unused);
 PyObject *ext_release_clock(PyObject *module, PyObject *unused);
 /* shift_clocks(chunks, {worker: seconds that its clock is behind}) -> ChunkLog */
 PyObject *ext_shift_clocks(PyObject *module, PyObject *args);
+/* name_workers(chunks, attempts) -> ChunkLog */
+PyObject *ext_name_workers(PyObject *module, PyObject *args);
 
 #endif

@@ -251,6 +251,13 @@ static int put_size(PyObject *value, int64_t *out) {
     return 0;
 }
 
+/* Of several records of a file the first one counts, unless a later one knows its branches as well. */
+static bool is_known_file(const roast_chunklog *log, const roast_file *file) {
+    roast_file known;
+    return roast_chunklog_find_file(log, file->name, &known) == ROAST_OK &&
+           known.n_branches >= file->n_branches;
+}
+
 static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
     double total, tree, ratio;
     roast_file file = {.tree_uncompressed_bytes = -1};
@@ -284,7 +291,8 @@ static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
     }
     file.branches = branches;
     file.n_branches = (uint32_t)n;
-    result = ext_raised(roast_chunklog_add_file(log, &file, &err), &err);
+    result =
+        is_known_file(log, &file) ? 0 : ext_raised(roast_chunklog_add_file(log, &file, &err), &err);
 done:
     if (result != 0 && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "file_metadata: a number out of range");
@@ -347,6 +355,25 @@ static int put_alias(parse *p, PyObject *mapping, const roast_key *key) {
         return -1;
     int result = is_null(value) ? 0 : put_plain(p, key, value);
     Py_XDECREF(value);
+    return result;
+}
+
+/* How many branches there were, for a chunk that does not name them: as a number, or as a share of the file's. */
+static int put_branch_count(parse *p, PyObject *mapping) {
+    double count, percent, total = NAN;
+    PyObject *file;
+    if (p->chunk.has_branches)
+        return 0;
+    if (number_of(mapping, "num_branches_accessed", NAN, &count) != 0 ||
+        number_of(mapping, "branches_read_percent", NAN, &percent) != 0 ||
+        ext_entry(mapping, "file_metadata", &file) != 0)
+        return -1;
+    int result = file != NULL ? number_of(file, "total_branches", NAN, &total) : 0;
+    Py_XDECREF(file);
+    if (isnan(count))
+        count = percent / 100 * total;
+    if (result == 0 && count >= 0 && ext_to_steps(count, 1, &p->chunk.branch_count))
+        p->chunk.have |= ROAST_CHUNK_HAS(branch_count);
     return result;
 }
 
@@ -421,7 +448,7 @@ int ext_append_mapping(ext_state *state, roast_chunklog *log, PyObject *mapping,
     parse p = {.state = state, .keep = PyList_New(0)};
     int result = -1;
     if (p.keep != NULL && put_items(&p, mapping, log) == 0 && put_aliases(&p, mapping) == 0 &&
-        put_all_sections(&p, mapping) == 0) {
+        put_branch_count(&p, mapping) == 0 && put_all_sections(&p, mapping) == 0) {
         p.chunk.customs = p.customs.items;
         p.chunk.n_customs = p.customs.count;
         if (identity != NULL) {

@@ -35,7 +35,11 @@ static PyObject *row_dict(const roast_budget_row *row) {
          ext_put(dict, "compute_offcpu",
                  Py_BuildValue("{s:N,s:N,s:N}", "io_wait", ext_real_or_none(row->offcpu_io),
                                "runqueue", ext_real_or_none(row->offcpu_runqueue), "rest",
-                               ext_real_or_none(row->offcpu_rest))) != 0))
+                               ext_real_or_none(row->offcpu_rest))) != 0 ||
+         ext_put(dict, "read",
+                 Py_BuildValue("{s:N,s:N,s:N}", "cpu", ext_real_or_none(row->read_cpu),
+                               "other_threads", ext_real_or_none(row->read_others), "waiting",
+                               ext_real_or_none(row->read_wait))) != 0))
         Py_CLEAR(dict);
     return dict;
 }
@@ -81,7 +85,8 @@ static int split_of(PyObject *by) {
         if (PyUnicode_CompareWithASCIIString(
                 by, roast_budget_split_name((roast_budget_split)split)) == 0)
             return split;
-    PyErr_Format(PyExc_ValueError, "by: 'dataset', 'worker', 'host' or 'file', not %R", by);
+    PyErr_Format(PyExc_ValueError, "by: 'dataset', 'worker', 'host', 'file' or 'storage', not %R",
+                 by);
     return -1;
 }
 

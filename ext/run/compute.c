@@ -153,6 +153,7 @@ PyObject *ext_all_metrics_of(run_input *input, bool files_and_workers) {
     PyObject *dict = ext_scalar_dict(metrics, FAMILY_ALL);
     if (dict != NULL &&
         (put_chunk_tables(dict, metrics) != 0 || ext_put_file_tables(dict, metrics, log) != 0 ||
+         ext_put(dict, "task_metrics", ext_row_table(metrics, ROAST_ROWS_task_metrics)) != 0 ||
          (files_and_workers &&
           ext_put(dict, "worker_health", ext_row_table(metrics, ROAST_ROWS_worker_health)) != 0)))
         Py_CLEAR(dict);

@@ -219,13 +219,25 @@ int run_input_set_tracking(run_input *input, PyObject *tracking) {
 enum { SPAN_PARTS = 4 };
 typedef enum span_part { CONTEXT, PREFIX, ACTIVITY, UNIT } span_part;
 
+static bool is_one_of(roast_str text, const char *const names[], size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (roast_str_equal(text, roast_str_of(names[i])))
+            return true;
+    return false;
+}
+
 /* Activities without a unit: Dask counts bytes of these and seconds of all others. */
 static const char *unit_of(roast_str activity) {
     static const char *const in_bytes[] = {"memory-read", "disk-read", "disk-write"};
-    for (size_t i = 0; i < sizeof in_bytes / sizeof *in_bytes; i++)
-        if (roast_str_equal(activity, roast_str_of(in_bytes[i])))
-            return "bytes";
-    return "seconds";
+    return is_one_of(activity, in_bytes, sizeof in_bytes / sizeof *in_bytes) ? "bytes" : "seconds";
+}
+
+/* Of three parts: ("execute", prefix, activity), as helpers of 0.1.x take it, or (context, activity, unit) as Dask has
+ * it outside tasks. */
+static bool lacks_unit(Py_ssize_t size, const roast_span_value *span) {
+    static const char *const units[] = {"seconds", "bytes", "count"};
+    return size == 3 && roast_str_equal(span->context, roast_str_of("execute")) &&
+           !is_one_of(span->unit, units, sizeof units / sizeof *units);
 }
 
 /* The name of a part from its place in a tuple, counted from the end: (..., prefix, activity, unit). */
@@ -243,10 +255,11 @@ static int part_at(PyObject *key, Py_ssize_t from_end, PyObject **held, roast_st
 static int read_tuple(PyObject *key, PyObject *held[SPAN_PARTS], roast_span_value *out) {
     Py_ssize_t size = PyTuple_GET_SIZE(key);
     if (size < 2) {
-        PyErr_Format(PyExc_ValueError,
-                     "spans: %R is no (context, prefix, activity, unit) or (context, activity, "
-                     "unit)",
-                     key);
+        PyErr_Format(
+            PyExc_ValueError,
+            "spans: %R is no (context, prefix, activity, unit), (context, activity, unit) or "
+            "('execute', prefix, activity)",
+            key);
         return -1;
     }
     if (part_at(key, 1, &held[UNIT], &out->unit) != 0 ||
@@ -254,6 +267,11 @@ static int read_tuple(PyObject *key, PyObject *held[SPAN_PARTS], roast_span_valu
         (size >= 3 && part_at(key, size, &held[CONTEXT], &out->context) != 0) ||
         (size >= 4 && part_at(key, 3, &held[PREFIX], &out->prefix) != 0))
         return -1;
+    if (lacks_unit(size, out)) {
+        out->prefix = out->activity;
+        out->activity = out->unit;
+        out->unit = roast_str_of(unit_of(out->activity));
+    }
     return 0;
 }
 

@@ -32,6 +32,7 @@ static const family_row by_key[] = {
     {"preprocess_read_requests", FAMILY_FINE},
     {"preprocess_files", FAMILY_FINE},
     {"preprocess_seconds", FAMILY_FINE},
+    {"useful_rate_gbps", FAMILY_EFFICIENCY},
     {"event_rate_core_hz", FAMILY_EFFICIENCY},
     {"event_rate_core_khz", FAMILY_EFFICIENCY},
 };
@@ -200,6 +201,8 @@ int ext_put_file_tables(PyObject *dict, const roast_metrics *metrics, const roas
          ext_put(dict, "file_read_metrics", ext_row_table(metrics, ROAST_ROWS_file_read_metrics)) !=
              0))
         result = -1;
+    if (result == 0)
+        result = ext_put(dict, "per_storage", ext_row_table(metrics, ROAST_ROWS_per_storage));
     if (result == 0 && (ext_put(dict, "branch_read_metrics",
                                 ext_row_table(metrics, ROAST_ROWS_branch_read_metrics)) != 0 ||
                         PyDict_SetItemString(dict, "compression_ratios", ratios) != 0 ||

@@ -328,10 +328,57 @@ static Py_ssize_t table_length(PyObject *op) {
     return (Py_ssize_t)roast_columns_rows(((table_object *)op)->columns);
 }
 
+/* ---- a few rows ---- */
+
+static PyObject *cell_of(const roast_column *column, uint64_t row) {
+    if (!roast_column_has(column, row))
+        Py_RETURN_NONE;
+    if (column->cell == ROAST_CELL_TEXT)
+        return ext_text(roast_column_text(column, ((const int32_t *)column->values)[row]));
+    if (column->cell == ROAST_CELL_REAL)
+        return PyFloat_FromDouble(((const double *)column->values)[row]);
+    return PyLong_FromLongLong(((const int64_t *)column->values)[row]);
+}
+
+static PyObject *row_of(const roast_columns *columns, uint64_t row) {
+    uint32_t count = roast_columns_count(columns);
+    PyObject *values = PyTuple_New(count);
+    for (uint32_t i = 0; values != NULL && i < count; i++) {
+        PyObject *value = cell_of(roast_columns_at(columns, i), row);
+        if (value == NULL)
+            Py_CLEAR(values);
+        else
+            PyTuple_SET_ITEM(values, i, value);
+    }
+    return values;
+}
+
+static PyObject *table_rows(PyObject *op, PyObject *args) {
+    Py_ssize_t start, stop, length = table_length(op);
+    if (!PyArg_ParseTuple(args, "nn:rows", &start, &stop))
+        return NULL;
+    PySlice_AdjustIndices(length, &start, &stop, 1);
+    PyObject *rows = PyList_New(0);
+    for (Py_ssize_t row = start; rows != NULL && row < stop; row++) {
+        PyObject *values = row_of(((table_object *)op)->columns, (uint64_t)row);
+        if (values == NULL || PyList_Append(rows, values) != 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(values);
+    }
+    return rows;
+}
+
 static PyObject *table_repr(PyObject *op) {
     const table_object *self = (table_object *)op;
-    return PyUnicode_FromFormat("<Table %s: %zd rows, %u columns>", table_name(self),
-                                table_length(op), roast_columns_count(self->columns));
+    PyObject *text = ext_import_table_text(state_of(op));
+    return text == NULL ? NULL : PyObject_CallFunction(text, "Os", op, table_name(self));
+}
+
+static PyObject *table_html(PyObject *op, PyObject *unused) {
+    (void)unused;
+    PyObject *html = ext_import_table_html(state_of(op));
+    return html == NULL ? NULL
+                        : PyObject_CallFunction(html, "Os", op, table_name((table_object *)op));
 }
 
 /* ---- the type ---- */
@@ -346,6 +393,12 @@ static PyMethodDef table_methods[] = {
     {"categories", table_categories, METH_O,
      "categories($self, name, /)\n--\n\nThe texts of a column, each once, in the order of their "
      "codes."},
+    {"rows", table_rows, METH_VARARGS,
+     "rows($self, start, stop, /)\n--\n\nThe rows from start to stop, as a slice counts them: a "
+     "tuple of the values of all columns for each; None where a value is absent, nanoseconds since "
+     "1970 for a moment."},
+    {"_repr_html_", table_html, METH_NOARGS,
+     "_repr_html_($self)\n--\n\nThe first and last rows, for a notebook."},
     {"__arrow_c_schema__", table_arrow_schema, METH_NOARGS,
      "__arrow_c_schema__($self)\n--\n\nThe columns and their types, as a capsule 'arrow_schema'."},
     {"__arrow_c_stream__", (PyCFunction)(void (*)(void))table_arrow_stream,

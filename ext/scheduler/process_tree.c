@@ -1,8 +1,13 @@
 /* ProcessTree: roast/treelog.h for Python. The kernel is asked without the GIL. */
+#include <math.h>
+
 #include "common/errors.h"
+#include "common/values.h"
 #include "common/when.h"
 #include "records/worker_series.h"
+#include "scheduler/worker_state.h"
 
+#include "roast/proc.h"
 #include "roast/treelog.h"
 
 typedef struct tree_object {
@@ -141,8 +146,9 @@ static PyObject *tree_processes(PyObject *op, void *unused) {
     for (size_t i = 0; list != NULL && i < roast_treelog_count(self->log); i++) {
         const roast_process_life *life = roast_treelog_at(self->log, i);
         PyObject *process = Py_BuildValue(
-            "{s:L,s:L,s:N,s:N}", "pid", (long long)life->pid, "parent", (long long)life->parent,
-            "joined", ext_when_object(life->joined), "left", moment_or_none(life->left));
+            "{s:L,s:L,s:N,s:N,s:N}", "pid", (long long)life->pid, "parent", (long long)life->parent,
+            "joined", ext_when_object(life->joined), "left", moment_or_none(life->left), "cpu",
+            ext_real_or_none(life->have_cpu ? (double)life->cpu_ns / 1e9 : NAN));
         if (process == NULL || PyList_Append(list, process) != 0)
             Py_CLEAR(list);
         Py_XDECREF(process);
@@ -152,6 +158,24 @@ static PyObject *tree_processes(PyObject *op, void *unused) {
 
 static Py_ssize_t tree_length(PyObject *op) {
     return (Py_ssize_t)roast_treelog_count(((tree_object *)op)->log);
+}
+
+/* ---- the machine ---- */
+
+PyObject *ext_machine_cpu(PyObject *module, PyObject *args) {
+    (void)module;
+    const char *text = NULL;
+    Py_ssize_t len = 0;
+    roast_machine machine;
+    roast_error err;
+    if (!PyArg_ParseTuple(args, "|z#:machine_cpu", &text, &len))
+        return NULL;
+    roast_status status = text != NULL
+                              ? roast_machine_parse((roast_str){text, (size_t)len}, &machine, &err)
+                              : roast_machine_read(NULL, &machine, &err);
+    return status == ROAST_OK
+               ? Py_BuildValue("(dd)", (double)machine.busy_ns / 1e9, (double)machine.all_ns / 1e9)
+               : ext_raise(&err);
 }
 
 /* ---- the type ---- */
@@ -174,7 +198,10 @@ static PyMethodDef tree_methods[] = {
 
 static PyGetSetDef tree_getset[] = {
     {"processes", tree_processes, NULL,
-     "Every process that was seen: its number, its parent's, when it came and when it went.", NULL},
+     "Every process that was seen: its number, its parent's, when it came and when it went, and "
+     "the CPU seconds that "
+     "it had used when it was last seen.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

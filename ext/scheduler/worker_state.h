@@ -1,4 +1,4 @@
-/* Samples of Dask's workers: see worker_state.c. */
+/* Samples of Dask's workers: see worker_state.c; the counters of a machine: see process_tree.c. */
 #ifndef ROAST_EXT_WORKER_STATE_H
 #define ROAST_EXT_WORKER_STATE_H
 
@@ -6,5 +6,8 @@
 
 /* sample_workers(series, workers, when=None) */
 PyObject *ext_sample_workers(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* machine_cpu(text=None, /) -> (seconds, seconds) */
+PyObject *ext_machine_cpu(PyObject *module, PyObject *args);
 
 #endif

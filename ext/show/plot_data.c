@@ -1,13 +1,12 @@
-/* Data for plots in addition to the columns of a run: counts of workers, and bars in lanes. Arrays go in and out
- * as buffers of whole numbers. */
+/* Data for plots in addition to the columns of a run: counts of workers, bars of tasks. Arrays go out as buffers of
+ * whole numbers. */
 #include "show/plot_data.h"
 
 #include "common/errors.h"
+#include "common/values.h"
 #include "run/run.h"
 
-#include "roast/lanes.h"
-
-#include <string.h>
+#include "roast/tasks.h"
 
 /* ---- workers ---- */
 
@@ -27,48 +26,134 @@ PyObject *ext_worker_ticks(PyObject *module, PyObject *object) {
     return Py_BuildValue("(NN)", times, counts);
 }
 
-/* ---- lanes ---- */
+/* ---- tasks ---- */
 
-/* Buffers of Python need not be aligned: their numbers are copied out. */
-static PyObject *lanes_of(const char *owners, const char *starts, const char *ends, size_t n) {
-    roast_error err;
-    PyObject *lanes = NULL;
-    roast_bar *bars = roast_alloc_zero((n + 1) * sizeof *bars);
-    roast_bar **order = bars != NULL ? roast_alloc((n + 1) * sizeof *order) : NULL;
-    for (size_t i = 0; order != NULL && i < n; i++) {
-        roast_bar *bar = order[i] = &bars[i];
-        memcpy(&bar->start, starts + i * sizeof bar->start, sizeof bar->start);
-        memcpy(&bar->stop, ends + i * sizeof bar->stop, sizeof bar->stop);
-        memcpy(&bar->owner, owners + i * sizeof bar->owner, sizeof bar->owner);
-        bar->latest = bar->start;
-    }
-    if (order == NULL)
-        PyErr_NoMemory();
-    else if (roast_bars_pack(order, n, &err) != ROAST_OK)
-        ext_raise(&err);
-    else
-        lanes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n * sizeof(uint32_t)));
-    for (size_t i = 0; lanes != NULL && i < n; i++)
-        ((uint32_t *)(void *)PyBytes_AS_STRING(lanes))[i] = bars[i].lane;
-    roast_free(bars);
-    roast_free(order);
-    return lanes;
+/* One column for each thing that is told of a bar. */
+#define BAR_COLUMNS(X) X(worker) X(lane) X(start) X(stop) X(chunk) X(name) X(failed)
+enum {
+#define X(id) BAR_##id,
+    BAR_COLUMNS(X)
+#undef X
+        BAR_COLUMN_COUNT
+};
+
+typedef struct task_bars {
+    const roast_run *run;
+    roast_task_lanes *lanes;
+    PyObject *workers, *names; /* dict: text to number, in order */
+    int64_t *columns[BAR_COLUMN_COUNT];
+    size_t count;
+} task_bars;
+
+/* The number of a text; -1 with an exception set. */
+static int64_t number_of(PyObject *known, roast_str text) {
+    PyObject *key = ext_text(text.data != NULL ? text : roast_str_of("unknown"));
+    PyObject *next = key != NULL ? PyLong_FromSsize_t(PyDict_GET_SIZE(known)) : NULL;
+    PyObject *number = next != NULL ? PyDict_SetDefault(known, key, next) : NULL;
+    int64_t result = number != NULL ? PyLong_AsLongLong(number) : -1;
+    Py_XDECREF(next);
+    Py_XDECREF(key);
+    return result;
 }
 
-PyObject *ext_pack_lanes(PyObject *module, PyObject *args) {
-    (void)module;
-    Py_buffer owners, starts, ends;
-    PyObject *lanes = NULL;
-    if (!PyArg_ParseTuple(args, "y*y*y*:pack_lanes", &owners, &starts, &ends))
-        return NULL;
-    size_t n = (size_t)owners.len / sizeof(int32_t);
-    if ((size_t)starts.len != n * sizeof(int64_t) || ends.len != starts.len)
-        PyErr_SetString(PyExc_ValueError, "pack_lanes: as many owners (of 32 bits) as starts and "
-                                          "ends (of 64 bits) are expected");
-    else
-        lanes = lanes_of(owners.buf, starts.buf, ends.buf, n);
-    PyBuffer_Release(&owners);
-    PyBuffer_Release(&starts);
-    PyBuffer_Release(&ends);
-    return lanes;
+/* -1 with an exception set. */
+static int add_bar(task_bars *bars, const roast_lane_place *place, int64_t chunk, int64_t name,
+                   bool failed) {
+    if (!place->there)
+        return 0;
+    int64_t worker = number_of(bars->workers, roast_task_lanes_at(bars->lanes, place->lane).worker);
+    if (worker < 0)
+        return -1;
+    const int64_t values[BAR_COLUMN_COUNT] = {
+        [BAR_worker] = worker,         [BAR_lane] = place->lane, [BAR_start] = place->task_start,
+        [BAR_stop] = place->task_stop, [BAR_chunk] = chunk,      [BAR_name] = name,
+        [BAR_failed] = failed};
+    for (int i = 0; i < BAR_COLUMN_COUNT; i++)
+        bars->columns[i][bars->count] = values[i];
+    bars->count++;
+    return 0;
+}
+
+static int add_tries(task_bars *bars) {
+    const roast_attempts *attempts = roast_run_attempts_view(bars->run);
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    if (attempts == NULL)
+        return 0;
+    roast_attempt_cursor_init(&cursor, attempts);
+    for (size_t i = 0; roast_attempt_cursor_next(&cursor, &attempt); i++) {
+        roast_lane_place place = roast_task_lanes_attempt(bars->lanes, i);
+        if (!place.there)
+            continue;
+        int64_t name = number_of(bars->names, attempt.prefix);
+        bool failed =
+            attempt.outcome == ROAST_OUTCOME_raised || attempt.outcome == ROAST_OUTCOME_lost;
+        if (name < 0 || add_bar(bars, &place, -1, name, failed) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_chunks(task_bars *bars) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    roast_chunk_cursor_init(&cursor, roast_run_chunks_view(bars->run));
+    for (size_t i = 0; roast_chunk_cursor_next(&cursor, &chunk); i++) {
+        roast_lane_place place = roast_task_lanes_chunk(bars->lanes, i);
+        if (add_bar(bars, &place, (int64_t)i, -1, chunk.error_type.data != NULL) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *bars_dict(const task_bars *bars) {
+    static const char *const ids[] = {
+#define X(id) #id,
+        BAR_COLUMNS(X)
+#undef X
+    };
+    PyObject *dict = Py_BuildValue("{s:N,s:N}", "workers", PyDict_Keys(bars->workers), "names",
+                                   PyDict_Keys(bars->names));
+    for (int i = 0; dict != NULL && i < BAR_COLUMN_COUNT; i++) {
+        PyObject *bytes = PyBytes_FromStringAndSize((const char *)bars->columns[i],
+                                                    (Py_ssize_t)(bars->count * sizeof(int64_t)));
+        if (bytes == NULL || PyDict_SetItemString(dict, ids[i], bytes) != 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(bytes);
+    }
+    return dict;
+}
+
+static bool make_columns(task_bars *bars, size_t most) {
+    for (int i = 0; i < BAR_COLUMN_COUNT; i++)
+        if ((bars->columns[i] = roast_alloc((most + 1) * sizeof(int64_t))) == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
+    return true;
+}
+
+PyObject *ext_task_bars(PyObject *module, PyObject *object) {
+    task_bars bars = {.run = ext_run_view(ext_state_of_module(module), object)};
+    roast_error err;
+    PyObject *result = NULL;
+    if (bars.run == NULL)
+        return PyErr_Format(PyExc_TypeError, "a Run is expected, not %s", Py_TYPE(object)->tp_name);
+    bars.workers = PyDict_New();
+    bars.names = PyDict_New();
+    /* From here on no object is made that could set off a collection, which may change the run. */
+    const roast_attempts *attempts = roast_run_attempts_view(bars.run);
+    size_t most = roast_chunklog_count(roast_run_chunks_view(bars.run)) +
+                  (attempts != NULL ? roast_attempts_count(attempts) : 0);
+    if (roast_task_lanes_new(bars.run, &bars.lanes, &err) != ROAST_OK)
+        ext_raise(&err);
+    else if (bars.workers != NULL && bars.names != NULL && make_columns(&bars, most) &&
+             add_tries(&bars) == 0 && add_chunks(&bars) == 0)
+        result = bars_dict(&bars);
+    for (int i = 0; i < BAR_COLUMN_COUNT; i++)
+        roast_free(bars.columns[i]);
+    roast_task_lanes_free(bars.lanes);
+    Py_XDECREF(bars.workers);
+    Py_XDECREF(bars.names);
+    return result;
 }

@@ -4,6 +4,7 @@
 #include "common/pairs.h"
 #include "run/run.h"
 #include "common/values.h"
+#include "show/tables.h"
 
 #include "roast/diagnose.h"
 #include "roast/summary.h"
@@ -263,23 +264,46 @@ static PyObject *row_at(const void *grid, uint32_t row) {
     return ext_list(&(grid_row){grid, row}, roast_grid_column_count(grid), cell_at);
 }
 
-static PyObject *table_dict(const roast_grid *grid) {
-    return Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:N}", "id", roast_grid_id(grid), "title",
+static PyObject *number_at(const void *row, uint32_t column) {
+    const grid_row *at = row;
+    uint32_t count;
+    const roast_grid_value *values = roast_grid_values(at->grid, at->row, column, &count);
+    if (count == 0 || values->value.kind == ROAST_VALUE_NONE)
+        Py_RETURN_NONE;
+    roast_value value = values->value;
+    return value.kind == ROAST_VALUE_INT ? PyLong_FromLongLong(value.integer)
+                                         : PyFloat_FromDouble(value.real);
+}
+
+static PyObject *numbers_at(const void *grid, uint32_t row) {
+    return ext_list(&(grid_row){grid, row}, roast_grid_column_count(grid), number_at);
+}
+
+PyObject *ext_table_dict(const roast_grid *grid, bool shown) {
+    return Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "id", roast_grid_id(grid), "title",
                          ext_text(roast_grid_title(grid)), "columns",
                          ext_list(grid, roast_grid_column_count(grid), heading_at), "rows",
-                         ext_list(grid, roast_grid_row_count(grid), row_at), "caption",
+                         ext_list(grid, roast_grid_row_count(grid), row_at), "numbers",
+                         ext_list(grid, roast_grid_row_count(grid), numbers_at), "caption",
                          ext_text(roast_grid_caption(grid)), "has_content",
-                         PyBool_FromLong(roast_grid_has_content(grid)));
+                         PyBool_FromLong(roast_grid_has_content(grid)), "shown",
+                         PyBool_FromLong(shown));
 }
 
 static PyObject *table_at(const void *summary, uint32_t index) {
-    return table_dict(roast_summary_at(summary, index));
+    return ext_table_dict(roast_summary_at(summary, index), roast_summary_shows(summary, index));
 }
 
 static PyObject *summary_tables(PyObject *op, void *unused) {
     (void)unused;
     const roast_summary *summary = ((summary_object *)op)->summary;
     return ext_list(summary, roast_summary_count(summary), table_at);
+}
+
+static PyObject *summary_cards(PyObject *op, void *unused) {
+    (void)unused;
+    const roast_grid *cards = roast_summary_cards(((summary_object *)op)->summary);
+    return ext_list(cards, roast_grid_row_count(cards), row_at);
 }
 
 static PyObject *note_at(const void *summary, uint32_t index) {
@@ -300,42 +324,43 @@ static PyObject *summary_headline(PyObject *op, void *unused) {
 }
 
 static PyObject *summary_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"width", "color", "table", NULL};
+    static char *keywords[] = {"width", "color", "table", "full", NULL};
     const roast_summary *summary = ((summary_object *)op)->summary;
     unsigned int width = 80;
-    int color = 0;
+    int color = 0, full = 0;
     const char *table = NULL;
     roast_sink *sink;
     roast_error err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Ipz:draw", keywords, &width, &color, &table))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Ipzp:draw", keywords, &width, &color, &table,
+                                     &full))
         return NULL;
     if (ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
         return NULL;
     if (table == NULL) {
-        roast_summary_draw(summary, width, color != 0, sink);
+        roast_summary_draw(summary, full != 0, width, color != 0, sink);
     } else if (!roast_summary_draw_table(summary, table, width, color != 0, sink)) {
         roast_sink_free(sink);
         return PyErr_Format(PyExc_ValueError, "table: there is none called '%s'", table);
     }
-    PyObject *text = ext_raised(roast_sink_finish(sink, &err), &err) == 0
-                         ? ext_text_or_null(roast_sink_memory(sink))
-                         : NULL;
-    roast_sink_free(sink);
-    return text;
+    return ext_sink_text(sink);
 }
 
 /* ---- the type ---- */
 
 static PyMethodDef summary_methods[] = {
     {"draw", (PyCFunction)(void (*)(void))summary_draw, METH_VARARGS | METH_KEYWORDS,
-     "draw($self, width=80, color=False, table=None)\n--\n\n"
-     "All tables that have content, and the notes, as text; or the one table of that id."},
+     "draw($self, width=80, color=False, table=None, full=False)\n--\n\n"
+     "One screen as text; in full, all tables that are shown, and the notes; or the one table of "
+     "that id."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef summary_getset[] = {
-    {"tables", summary_tables, NULL, "One dict per table: id, title, columns, rows, caption.",
+    {"tables", summary_tables, NULL,
+     "One dict per table: id, title, columns, rows, numbers, caption, whether it has content, and "
+     "whether the full summary shows it.",
      NULL},
+    {"cards", summary_cards, NULL, "[label, value] of each fact for large print.", NULL},
     {"notes", summary_notes, NULL, "The notes.", NULL},
     {"headline", summary_headline, NULL,
      "(how the run ended, a warning of files that are missing); each is empty if there is nothing "

@@ -216,11 +216,19 @@ open_chunk *open_chunk_begin(PyObject *processor, PyObject *events) {
 /* CPU time next to the clock: the time of the other readings does not belong to the chunk. */
 static const unsigned INNER = ROAST_READ_USAGE | ROAST_READ_PEAK;
 
+/* -1: not read. */
+static int64_t thread_cpu(const roast_reading *reading) {
+    const uint32_t both = ROAST_HAVE(cpu_user_ns) | ROAST_HAVE(cpu_system_ns);
+    return (reading->have & both) == both ? (int64_t)(reading->cpu_user_ns + reading->cpu_system_ns)
+                                          : -1;
+}
+
 void open_chunk_start(open_chunk *chunk) {
     roast_probe_read(ROAST_READ_ALL & ~INNER, &chunk->before);
     if (chunk->before.have & ROAST_HAVE(rss_bytes))
         chunk->watch = roast_sampler_open(chunk->before.rss_bytes);
     roast_probe_read(INNER, &chunk->before);
+    roast_helpers_begin(&chunk->helpers, thread_cpu(&chunk->before));
     chunk->start_utc = roast_utc_now();
     chunk->start = roast_mono_now();
 }
@@ -306,6 +314,15 @@ static void limit_cpu(roast_chunk *chunk) {
         chunk->cpu_user_ns = limit - chunk->cpu_system_ns;
 }
 
+/* The chunk's own thread, and its share of the threads that run no chunk. */
+static void put_process_cpu(bool known, int64_t others, roast_chunk *out) {
+    const uint64_t own = ROAST_CHUNK_HAS(cpu_user_ns) | ROAST_CHUNK_HAS(cpu_system_ns);
+    if (!known || (out->have & own) != own)
+        return;
+    out->cpu_process_ns = out->cpu_user_ns + out->cpu_system_ns + to_microseconds(others);
+    out->have |= ROAST_CHUNK_HAS(cpu_process_ns);
+}
+
 static void leave_stack(open_chunk *chunk) {
     for (open_chunk **link = &innermost; *link != NULL; link = &(*link)->outer)
         if (*link == chunk) {
@@ -322,10 +339,14 @@ void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
     out->have |= ROAST_CHUNK_HAS(duration_ns) | ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(thread);
     roast_reading after = {0};
     roast_probe_read(INNER, &after);
+    int64_t others = 0;
+    bool known = roast_helpers_end(&chunk->helpers, thread_cpu(&after), &others);
+    chunk->helpers.process = 0;
     roast_probe_read(ROAST_READ_ALL & ~INNER, &after);
     put_memory(chunk, &after, out);
     put_differences(&chunk->before, &after, out);
     limit_cpu(out);
+    put_process_cpu(known, others, out);
     close_sections(chunk, out->duration_ns);
     if (chunk->dropped_sections > 0) {
         out->dropped_sections = chunk->dropped_sections;
@@ -335,7 +356,9 @@ void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
 }
 
 void open_chunk_end(open_chunk *chunk) {
+    int64_t unused;
     roast_sampler_close(chunk->watch, 0);
+    roast_helpers_end(&chunk->helpers, -1, &unused);
     leave_stack(chunk);
     for (size_t i = 0; i < chunk->n_sections; i++)
         Py_DECREF(chunk->sections[i].name);

@@ -32,6 +32,7 @@ typedef struct open_chunk {
     roast_mono start;
     roast_utc start_utc;
     roast_reading before;
+    roast_helpers helpers;
     roast_watch *watch;
     open_section *sections;
     size_t n_sections, capacity;

@@ -256,6 +256,17 @@ typedef struct call {
 
 /* Time spent on the previous chunk after its record was made. */
 static _Thread_local int64_t unsaid_ns;
+/* When process() last returned in this thread; 0: never. */
+static _Thread_local roast_mono returned;
+
+/* A task without a key is a whole call of an executor that takes its pieces in turn: a chunk begins when the last one of
+ * its thread is over. */
+static void limit_before(call *c) {
+    int64_t since = (roast_mono_since(returned, c->entered) + 500) / 1000 * 1000;
+    if (returned.ns != 0 && c->chunk.task_key.data == NULL &&
+        (c->chunk.have & ROAST_CHUNK_HAS(before_process_ns)) && since < c->chunk.before_process_ns)
+        c->chunk.before_process_ns = since > 0 ? since : 0;
+}
 
 /* Our own time in the thread so far: a record cannot contain the time of its own sending. */
 static void put_measuring(call *c, roast_mono now) {
@@ -273,6 +284,7 @@ static void begin_call(call *c) {
         return;
     c->current = ext_current_chunk_attach(c->state, c->processor);
     ext_events_before(c->state, c->events, entered, &c->holder, &c->chunk);
+    limit_before(c);
     open_chunk_start(c->open);
 }
 
@@ -292,6 +304,7 @@ static void end_call(call *c, PyObject *result) {
     if (c->open == NULL)
         return;
     open_chunk_measure(c->open, &c->chunk);
+    returned = (roast_mono){c->open->start.ns + c->chunk.duration_ns};
     PyObject *exception = result == NULL ? ext_take_exception() : NULL;
     if (exception != NULL)
         put_exception(exception, &c->holder, &c->chunk);

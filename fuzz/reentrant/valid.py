@@ -15,6 +15,8 @@ from run_samples import SERIES, T0, full_chunk
 
 from roastcoffea import _core, track_memory, track_metrics, track_time
 
+MEASUREMENTS = str(Path(__file__).resolve().parents[2] / "tests" / "data" / "measurements_0_1_2")
+
 Maker = Callable[[World], Any]
 KEYS = [f"Proc-{i:032x}" for i in range(3)]
 WORKERS = ("tcp://10.0.0.1:4000", "inproc://10.0.0.2/1/2", "wörker")
@@ -243,6 +245,15 @@ def make_tree(world: World) -> Any:
     return tree
 
 
+VINE_LOG = Path(__file__).parents[2] / "fuzz/corpus/taskvine/recovered"
+
+
+def make_vine_log(world: World) -> Any:
+    log = _core.TaskVineLog()
+    log.feed(VINE_LOG.read_bytes())
+    return log
+
+
 def make_progress(world: World) -> Any:
     progress = _core.Progress(1.0)
     progress.add_chunks(make_log(world), 2.0)
@@ -258,17 +269,36 @@ def make_section(kind: str) -> Maker:
     return make
 
 
+def make_played_run(_: World) -> Any:
+    """One that can be played again: its chunks tell their time and their worker."""
+    series = _core.WorkerSeries()
+    series.join("w", 100.0, 2, "node")
+    chunks = [{"t_start": 100.5 + i, "duration": 0.9, "before_process_s": 0.05, "num_events": 1000 + i,
+               "dataset": "ttbar", "file": "f.root", "worker": "w"} for i in range(8)]
+    return _core.Run(t_start=100.0, t_end=110.0, chunks=chunks, series=series)
+
+
+def make_named_runs(world: World) -> Any:
+    return [("first", make_run(world)), ("second", make_run(world))]
+
+
 RECEIVERS: dict[str, Maker] = {
+    "Advice": lambda world: _core.Advice(make_run(world)),
     "Attempts": make_attempts,
     "ChunkLog": make_log,
     "ChunkRecord": lambda world: make_log(world)[0],
     "Column": make_column,
+    "Comparison": lambda world: _core.Comparison(make_named_runs(world), make_named_runs(world)),
     "LiveMeasurement": make_live,
     "ProcessTree": make_tree,
     "Progress": make_progress,
     "Run": make_run,
+    "Scaling": lambda world: _core.Scaling(make_named_runs(world)),
     "Summary": lambda world: _core.Summary(make_run(world)),
     "Table": make_table,
+    "TaskVineLog": make_vine_log,
+    "Trend": lambda world: _core.Trend(MEASUREMENTS, "wall_time", ()),
+    "WhatIf": lambda world: _core.WhatIf(make_played_run(world)),
     "WorkerSeries": make_series,
     "track_bytes": make_section("track_bytes"),
     "track_memory": make_section("track_memory"),
@@ -291,7 +321,7 @@ def make_saved(world: World) -> Any:
 
 
 def make_legacy(_: World) -> str:
-    folder = Path(__file__).resolve().parents[2] / "tests" / "data" / "measurements_0_1_2"
+    folder = Path(MEASUREMENTS)
     return str(sorted(path for path in folder.iterdir() if path.is_dir())[0])
 
 
@@ -345,7 +375,31 @@ VALUES: dict[str, Maker] = {
     "Progress.__new__.start": one_of(1.0, 1e9),
     "ProcessTree.news.workers": lambda _: {os.getpid(): 2, 1: None},
     "ProcessTree.series.workers": lambda _: {os.getpid(): 2, 1: None},
+    "TaskVineLog.feed.data": lambda _: VINE_LOG.read_bytes(),
+    "TaskVineLog.read.path": lambda _: str(VINE_LOG),
+    "TaskVineLog.explain.task": one_of(1, 2, 10**12),
+    "TaskVineLog.explain.type": one_of("ValueError", None),
+    "TaskVineLog.explain.message": one_of("no", None),
     "Summary.__new__.source": lambda world: make_metrics(world) if world.rate == 0 or world.chance(0.5) else make_run(world),
+    "Comparison.__new__.a": make_named_runs,
+    "Comparison.__new__.b": make_named_runs,
+    "Comparison.gate.condition": one_of("process>5%", "wall_time<-3%", "finding:spilling"),
+    "Scaling.__new__.runs": make_named_runs,
+    "WhatIf.__new__.run": make_played_run,
+    "WhatIf.__new__.workers": one_of(None, 20),
+    "WhatIf.__new__.threads": one_of(None, 2),
+    "WhatIf.__new__.chunksize": one_of(None, 500),
+    "WhatIf.__new__.times": one_of(None, 3),
+    "WhatIf.__new__.without_files": one_of(None, ()),
+    "WhatIf.__new__.at_rate": one_of(None, "2Gbps", 1e9),
+    "Scaling.draw.cores": lambda _: [8, 16.5],
+    "Scaling.json.cores": lambda _: [8, 16.5],
+    "Scaling.tables.cores": lambda _: [8, 16.5],
+    "Trend.__new__.folder": one_of(MEASUREMENTS),
+    "Trend.__new__.metric": one_of("wall_time", "total_events"),
+    "Trend.__new__.where": one_of((), ("wall>0.1", "sections")),
+    "Trend.__new__.error_rate": one_of(0.01, 0.05),
+    "machine_cpu.text": one_of("cpu  100 0 50 1000 20 0 5 0 0 0\n"),
     "format_value.value": one_of(1.5, None, 0.025),
     "split_replayed.chunks": make_log,
     "Summary.draw.table": one_of(None),
@@ -357,9 +411,6 @@ VALUES: dict[str, Maker] = {
     "WorkerSeries.extend.more": lambda world: make_series(world, 100),
     "WorkerSeries.samples_equal.other": lambda world: make_series(world, 100),
     "Progress.add_series.more": make_series,
-    "pack_lanes.owners": lambda _: array("i", [i % 3 for i in range(ROWS)]),
-    "pack_lanes.starts": lambda _: array("q", range(ROWS)),
-    "pack_lanes.ends": lambda _: array("q", range(2, ROWS + 2)),
     "WorkerSeries.sample.when": one_of(T0 + timedelta(seconds=60)),
     "WorkerSeries.join.cores": one_of(4, None),
     "WorkerSeries.join.memory_limit": one_of(8e9, None),
@@ -378,8 +429,11 @@ VALUES: dict[str, Maker] = {
     "configure.sampler_interval": one_of(None, 0.0, 0.001, 0.5),
     "efficiency_metrics.worker": make_metrics,
     "load_legacy.path": make_legacy,
+    "list_runs.folder": lambda world: MEASUREMENTS,
     "load_measurement.path": make_saved,
     "measurement_kind.path": make_saved,
+    "name_workers.chunks": make_log,
+    "name_workers.attempts": make_attempts,
     "shift_clocks.chunks": make_log,
     "shift_clocks.offsets": lambda _: {"tcp://10.0.0.0:4000": 0.5, "nobody": -1.0},
     "split_replayed.topics": one_of([], ["memory:a"], ("x", "y")),

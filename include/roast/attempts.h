@@ -105,6 +105,10 @@ roast_status roast_attempts_lose_result(roast_attempts *attempts, roast_str key,
 roast_status roast_attempts_settle(roast_attempts *attempts, roast_error *err);
 roast_status roast_attempts_add_departure(roast_attempts *attempts,
                                           const roast_departure *departure, roast_error *err);
+/* One more result of which the worker had the only copy, learned after it left. An unknown departure is ignored. */
+void roast_attempts_add_lost_result(roast_attempts *attempts, uint32_t departure);
+/* Forgets the departures from `count` on. No try may have been lost with one of them. */
+void roast_attempts_truncate_departures(roast_attempts *attempts, uint32_t count);
 
 /* ---- out ---- */
 uint32_t roast_attempts_worker_count(const roast_attempts *attempts);
@@ -130,6 +134,14 @@ bool roast_attempt_cursor_next(roast_attempt_cursor *cursor, roast_attempt *out)
 double roast_attempt_wasted_seconds(const roast_attempt *attempt);
 /* Bytes of a wasted result; 0 for "done", -1: not known. */
 int64_t roast_attempt_wasted_bytes(const roast_attempt *attempt);
+
+/* ---- chunks ---- */
+/* A new log with the rows of `log`. A chunk with a task key and without a worker gets the worker on which its task gave a
+ * result. */
+struct roast_chunklog;
+roast_status roast_chunklog_name_workers(const struct roast_chunklog *log,
+                                         const roast_attempts *attempts,
+                                         struct roast_chunklog **out, roast_error *err);
 
 /* ---- packed ---- */
 /* Versioned and checksummed like the chunk log (docs/format/attempts.md); decode checks everything first:

@@ -16,6 +16,7 @@
     X(compute_cpu)    /* inside process(), the rest */                                             \
     X(compute_offcpu)                                                                              \
     X(after_process) /* return to task end: pickle, compress */                                    \
+    X(processing)    /* whole processing tasks, where no chunk has a record */                     \
     X(reduction)                                                                                   \
     X(other_tasks)     /* the user's own, other clients' */                                        \
     X(worker_overhead) /* a thread was free, a task was on the worker */                           \
@@ -37,7 +38,7 @@ const char *roast_budget_part_name(roast_budget_part part);
 const char *roast_budget_part_label(roast_budget_part part);
 
 /* How the budget is split into rows. */
-#define ROAST_BUDGET_SPLITS(X) X(dataset) X(worker) X(host) X(file)
+#define ROAST_BUDGET_SPLITS(X) X(dataset) X(worker) X(host) X(file) X(storage)
 typedef enum roast_budget_split {
 #define X(name) ROAST_BY_##name,
     ROAST_BUDGET_SPLITS(X)
@@ -53,16 +54,23 @@ const char *roast_budget_split_name(roast_budget_split split);
  *   compute_offcpu             without attempts, records and spans
  *   after_process, worker_overhead without attempts
  *   reduction, other_tasks     without attempts and spans
+ *   processing                 with records of chunks, or without attempts; where it is known, the five above it that
+ *                              split it are not
  *   idle_...                   without attempts, or spans and records; with records alone only idle_tail is known */
 typedef struct roast_budget_row {
     roast_str
-        name; /* absent: of the whole run; among datasets and files: the time that belongs to none of them */
+        name; /* absent: of the whole run; among datasets, files and storages: the time that belongs to none of them */
     double available;
     double parts[ROAST_PART_COUNT];
     /* The parts of compute_offcpu; NaN: not reported by the kernel. */
     double offcpu_io;       /* waited for a disk */
     double offcpu_runqueue; /* could have run, but the cores were taken */
     double offcpu_rest;     /* locks (Python's own), network, sleep */
+    /* The parts of read; NaN: not measured. */
+    double read_cpu; /* the thread computed: unpacking, interpreting */
+    double
+        read_others; /* it waited while threads without a chunk computed, as long as these did at most */
+    double read_wait; /* the rest: it waited for data, or for a core */
 } roast_budget_row;
 
 typedef struct roast_budget roast_budget;

@@ -56,7 +56,9 @@ typedef struct roast_chunklog roast_chunklog;
     X(dropped_sections) /* sections not kept: too many */                                          \
     X(faults)           /* our own failed measurements since the last chunk */                     \
     X(measuring_ns)     /* time of the thread that measuring took, in microseconds */              \
-    X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */
+    X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */                \
+    X(branch_count)     /* branches accessed, where their names are not known */                   \
+    X(cpu_process_ns)   /* of the thread, and a share of that of threads without a chunk */
 
 enum {
 #define X(name) ROAST_CHUNK_INDEX_##name,
@@ -218,10 +220,14 @@ roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog 
 /* ---- out ---- */
 typedef struct roast_chunk_cursor {
     const roast_chunklog *log;
-    uint64_t index; /* of the next chunk */
+    uint64_t index;  /* of the next chunk */
+    uint64_t fields; /* the numbers that are read */
 } roast_chunk_cursor;
 /* Borrows the log, which must not change while the cursor is used. */
 void roast_chunk_cursor_init(roast_chunk_cursor *cursor, const roast_chunklog *log);
+/* The same for a reader that needs only some of the numbers, ROAST_CHUNK_HAS(name) of each: the others are absent. */
+void roast_chunk_cursor_init_some(roast_chunk_cursor *cursor, const roast_chunklog *log,
+                                  uint64_t fields);
 /* false at the end. */
 bool roast_chunk_cursor_next(roast_chunk_cursor *cursor, roast_chunk *out);
 /* ROAST_ENOTFOUND beyond the end. */

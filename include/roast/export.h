@@ -7,6 +7,7 @@
 
 #include "roast/attempts.h"
 #include "roast/columns.h"
+#include "roast/diagnose.h"
 #include "roast/json.h"
 #include "roast/metrics.h"
 #include "roast/run.h"
@@ -15,11 +16,11 @@
 /* ---- JSON, in the form of get_metrics() ---- */
 
 /* Contains every number under all its names, the tables `per_dataset`, `sections`, `file_read_metrics`,
- * `branch_read_metrics` and `worker_health`, the lists `compression_ratios` and `bytes_read_percent_per_file`,
- * `meta` and `notes` of the run, and the raw data: `file_metadata`, `tracking_data`, `raw_chunk_metrics`,
- * `raw_section_metrics`, `raw_span_metrics`. What was not measured is absent. A key that is a tuple in Python is
- * written as its str(). `chunk_info` is left out, since the chunks contain it. `file_metadata` is written once for
- * each file, not in every chunk. */
+ * `branch_read_metrics`, `worker_health` and `task_metrics`, the lists `compression_ratios` and
+ * `bytes_read_percent_per_file`, `meta` and `notes` of the run, and the raw data: `file_metadata`, `tracking_data`,
+ * `raw_chunk_metrics`, `raw_section_metrics`, `raw_span_metrics`. What was not measured is absent. A key that is a
+ * tuple in Python is written as its str(). `chunk_info` is left out, since the chunks contain it. `file_metadata` is
+ * written once for each file, not in every chunk. */
 roast_status roast_json_run(const roast_metrics *metrics, const roast_run *run, roast_sink *sink,
                             roast_error *err);
 
@@ -49,11 +50,12 @@ roast_status roast_csv_table(const roast_run *run, roast_table table, bool safe,
 /* Every metric as a gauge: roastcoffea_<key>{run}; of the tables roastcoffea_dataset_<key>{run,dataset},
  * roastcoffea_section_<key>{run,section,type}, roastcoffea_file_<key>{run,file}, roastcoffea_branch_<key>{run,branch}
  * and roastcoffea_worker_<key>{run,worker,host}. Type and help come from the catalogue, and the unit if the metric's
- * name ends with it. `name` is the name of the run. A value that was not measured is absent.
+ * name ends with it. `name` is the name of the run. A value that was not measured is absent. With findings (may be NULL)
+ * also roastcoffea_budget_core_seconds{run,part} and roastcoffea_finding_saving_core_seconds{run,kind,severity}.
  *
  * With `samples` also the workers over time, roastcoffea_tracked_<key>{run,worker}, each value with its time. */
-void roast_openmetrics_write(const roast_metrics *metrics, const roast_run *run, roast_str name,
-                             bool samples, roast_sink *sink);
+void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings *findings,
+                             const roast_run *run, roast_str name, bool samples, roast_sink *sink);
 
 /* ---- a trace in Chrome's format, which Perfetto opens ---- */
 

@@ -16,6 +16,12 @@ typedef enum roast_activity {
     ROAST_ACTIVITY_decompress,
     ROAST_ACTIVITY_serialize,
     ROAST_ACTIVITY_deserialize,
+    ROAST_ACTIVITY_worker_cpu, /* s of CPU time of all processes of workers */
+    /* On all machines that had workers. */
+    ROAST_ACTIVITY_machine_busy, /* s of CPU time of any process */
+    ROAST_ACTIVITY_machine_own,  /* s of it, of the processes of this run */
+    ROAST_ACTIVITY_machine_all,  /* s of all cores, busy or not */
+    ROAST_ACTIVITY_machine_cores,
     ROAST_ACTIVITY_preprocess, /* s that Coffea took to read the lengths of the files */
     ROAST_ACTIVITY_preprocess_files,
     ROAST_ACTIVITY_preprocess_bytes,
@@ -27,6 +33,8 @@ typedef struct roast_figure {
     roast_attempt_kind kind; /* ROAST_KIND_COUNT: it is not the time of a task */
     roast_activity activity;
     double value;
+    roast_str
+        prefix; /* the engine's name for such tasks, borrowed from the run; absent: not told */
 } roast_figure;
 
 /* The text of a run (roast_run_meta) with the engine's name for the tasks that merge outputs. */

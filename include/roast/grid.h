@@ -10,8 +10,9 @@
 #include "roast/sink.h"
 
 typedef enum roast_align {
-    ROAST_ALIGN_LEFT,  /* a text; broken at blanks if it is too long */
-    ROAST_ALIGN_NAME,  /* a name; shortened in the middle if it is too long */
+    ROAST_ALIGN_LEFT, /* a text; broken at blanks if it is too long */
+    ROAST_ALIGN_NAME, /* a name; if it is too long, the beginning that all names of the column share is told below
+                        * the table, and the end is cut ("…"); names that would look the same are broken instead */
     ROAST_ALIGN_RIGHT, /* never broken */
     ROAST_ALIGN_NUMBER /* "1.52 MB": numbers end in one column, their units begin in one */
 } roast_align;
@@ -48,6 +49,9 @@ roast_str roast_grid_heading(const roast_grid *grid, uint32_t column);
 uint32_t roast_grid_row_count(const roast_grid *grid);
 /* Absent beyond the end. */
 roast_str roast_grid_text(const roast_grid *grid, uint32_t row, uint32_t column);
+/* The numbers of a cell; *count is 0 beyond the end. Borrowed. */
+const roast_grid_value *roast_grid_values(const roast_grid *grid, uint32_t row, uint32_t column,
+                                          uint32_t *count);
 /* Whether there is a row with a value that was measured, or a row of texts alone. */
 bool roast_grid_has_content(const roast_grid *grid);
 

@@ -8,6 +8,7 @@
 
 #include "roast/base.h"
 #include "roast/run.h"
+#include "roast/sink.h"
 
 #define ROAST_LEGACY_MAX_FILE (INT64_C(4) << 30) /* bytes */
 
@@ -42,6 +43,10 @@ typedef struct roast_legacy_head {
 } roast_legacy_head;
 /* Reads only the beginning of metrics.json, which has the figures. Of the rest only the last character is checked. */
 roast_status roast_legacy_peek(const char *path, roast_legacy_head *out, roast_error *err);
+
+/* Writes the config.json of a measurement, ours or of 0.1.x, as one line: "chunk=500, site=desy". Nothing if it has
+ * none. */
+roast_status roast_legacy_config(const char *path, roast_sink *out, roast_error *err);
 
 /* ---- in two steps, for callers that also need the texts ---- */
 

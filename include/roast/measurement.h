@@ -1,7 +1,7 @@
 /* The small files and blobs of a measurement, made from its run; roast_store_save keeps them together with the run.
  *
  *   metrics.json        every metric, for people and small programs
- *   metadata.json start, duration, format, origin of the run
+ *   metadata.json       start, duration, outcome, origin and numbers of the run: all that a list of runs needs
  *   start_end_time.txt  "start,end", seconds since 1970
  *   config.json the user's own, if there is one
  *   blob "metrics" the metrics, packed, so that a summary need not read the run
@@ -47,6 +47,14 @@ void roast_measurement_fill(const roast_measurement *measurement, roast_store_op
 /* Makes all of it and saves it with the run in the directory `path`. Errors are those of roast_store_save. */
 roast_status roast_measurement_save(const roast_run *run, const char *path, bool overwrite,
                                     roast_str config, roast_error *err);
+
+/* A metadata.json whose checksum, its last member, is that of its bytes. Absent: it has none, or another one. */
+roast_str roast_measurement_checked(roast_str metadata);
+/* The datasets of a run as one text, the same for the same ones: "DYJets, TTbar", or, if the names are too long, their
+ * number and a checksum of the names. Empty: not known. */
+#define ROAST_DATASETS_TEXT 80u
+roast_status roast_measurement_datasets(const roast_metrics *metrics, char out[ROAST_DATASETS_TEXT],
+                                        roast_error *err);
 
 /* The saved metrics and findings of a measurement. *out is NULL if they cannot be used: the measurement is not
  * finished, or has none, or they come from another version. With `any`, metrics of another version are returned

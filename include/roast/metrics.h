@@ -77,6 +77,7 @@ roast_status roast_metrics_compute(const roast_run *run, roast_metrics **out, ro
 roast_status roast_metrics_workflow(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, roast_error *err);
+roast_status roast_metrics_tasks(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_chunks(roast_metrics *metrics, const roast_run *run, roast_error *err);
 roast_status roast_metrics_files(roast_metrics *metrics, const roast_run *run, roast_error *err);
 /* Uses only values that are already in `metrics`. */
@@ -139,15 +140,41 @@ typedef struct roast_worker_row {
     roast_value peak_spilled_bytes;
     roast_value mean_cpu_percent; /* of its threads, over samples */
 } roast_worker_row;
+/* The tasks of the engine whose keys begin alike. A try counts each time that the task was run. */
+typedef struct roast_task_row {
+    roast_str name;      /* the prefix */
+    roast_value count;   /* tries */
+    roast_value failed;  /* tries that raised, or were lost with a worker */
+    roast_value seconds; /* of computing */
+    roast_value mean_seconds;
+    roast_value cpu_seconds;
+    roast_value result_bytes;
+} roast_task_row;
 
 /* One row per table, in the order of the catalogue: its key in the metrics, the noun of a row. Branches are sorted
- * by bytes, then time; workers by how full their memory was; all others by first mention. */
+ * by bytes, then time; workers by how full their memory was; tasks by time; all others by first mention. */
+/* The reads of the files of one storage, over chunks without an error. */
+typedef struct roast_storage_row {
+    roast_str name; /* protocol and host, or "file"; absent: chunks whose file is not known */
+    uint64_t num_chunks;
+    uint64_t num_files;
+    roast_value bytes_read;
+    roast_value read_requests;
+    roast_value read_seconds;
+    roast_value read_rate; /* bytes per second of a thread inside reads */
+    roast_value waiting_seconds;
+    roast_value waiting_percent; /* of the time in process() */
+    roast_value mean_before_process;
+} roast_storage_row;
+
 #define ROAST_ROW_TABLES(X)                                                                        \
     X(per_dataset, dataset)                                                                        \
     X(sections, section)                                                                           \
     X(file_read_metrics, file)                                                                     \
     X(branch_read_metrics, branch)                                                                 \
-    X(worker_health, worker)
+    X(worker_health, worker)                                                                       \
+    X(task_metrics, task)                                                                          \
+    X(per_storage, storage)
 typedef enum roast_row_table_number {
 #define X(key, noun) ROAST_ROWS_##key,
     ROAST_ROW_TABLES(X)

@@ -80,6 +80,28 @@ typedef struct roast_limits {
 roast_status roast_limits_read(const char *proc_root, const char *cgroup_root, int64_t pid,
                                roast_limits *out, roast_error *err);
 
+/* CPU time of all cores of a machine since it started, in ns. The kernel counts it in clock ticks, usually of 10 ms. */
+typedef struct roast_machine {
+    uint64_t busy_ns; /* by any process, in interrupts, and taken away by a hypervisor */
+    uint64_t all_ns;  /* busy or not: time × cores */
+} roast_machine;
+
+/* From /proc/stat, or from its first line. proc_root: NULL for "/proc". Errors: ROAST_ENOTFOUND if it cannot be read,
+ * ROAST_ECORRUPT if it is no such text. */
+roast_status roast_machine_read(const char *proc_root, roast_machine *out, roast_error *err);
+roast_status roast_machine_parse(roast_str text, roast_machine *out, roast_error *err);
+
+/* CPU time of the threads of this process that run no chunk, as a chunk's share: chunks that overlap share it equally.
+ * One thread at a time may call these; `end` in the thread of `begin`, once. `own_ns` is the CPU time of the calling thread
+ * where it has just been read, else -1: another reading would take a microsecond. */
+typedef struct roast_helpers {
+    uint64_t process; /* 0: has not begun */
+    double share_ns;
+} roast_helpers;
+void roast_helpers_begin(roast_helpers *mark, int64_t own_ns);
+/* false: not known, also after a fork. */
+bool roast_helpers_end(const roast_helpers *mark, int64_t own_ns, int64_t *ns);
+
 /* A random token of this process and boot; a new one after a fork. */
 uint64_t roast_process_token(void);
 

@@ -43,4 +43,7 @@ typedef struct roast_progress_view {
 /* total: chunks of the whole run; 0: not known. */
 roast_progress_view roast_progress_look(const roast_progress *progress, double now, uint64_t total);
 
+/* How long the rest takes at the pace so far; `since`: seconds from the beginning of the first chunk. NaN: not known. */
+double roast_progress_left(double since, uint64_t done, uint64_t total);
+
 #endif

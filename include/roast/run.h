@@ -47,6 +47,10 @@ void roast_run_meta_at(const roast_run *run, uint32_t index, roast_str *key, roa
 /* Absent string if there is none. */
 roast_str roast_run_meta(const roast_run *run, roast_str key);
 
+/* The text of a run that was made afterwards from the log of its engine: the name of that log. Such a run has tasks, but
+ * neither chunks nor a report. A task that was tried again may be there under two names. */
+#define ROAST_META_FROM_LOG "from_log"
+
 /* Sets host, kernel, architecture, cores, memory_bytes and, if a cgroup limits them, cgroup_memory_bytes and
  * cgroup_cpu_cores to those of this machine; unknown ones are left out. */
 roast_status roast_run_describe_host(roast_run *run, roast_error *err);

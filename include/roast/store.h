@@ -93,6 +93,12 @@ roast_store_state roast_store_get_state(const roast_store *store);
 const roast_run *roast_store_head(const roast_store *store);
 /* The whole run, as roast_store_load gives it. It is the caller's; ROAST_ESTATE the second time. */
 roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_error *err);
+/* All chunks in their order, but in several logs, one after the other: for a reader that keeps little of each chunk.
+ * `take` owns the log that it gets, also if it fails; its error ends the walk and is returned. Checks what
+ * roast_store_take_run checks, except the contents of attempts and worker series. */
+typedef roast_status (*roast_chunks_taker)(void *context, roast_chunklog *log, roast_error *err);
+roast_status roast_store_each_chunks(const roast_store *store, roast_chunks_taker take,
+                                     void *context, roast_error *err);
 /* The bytes that were saved under that name, borrowed until the store is closed; or ROAST_ENOTFOUND. */
 roast_status roast_store_blob(const roast_store *store, const char *name, roast_str *out,
                               roast_error *err);
@@ -100,6 +106,12 @@ roast_status roast_store_blob(const roast_store *store, const char *name, roast_
  * ROAST_ENOTFOUND: the measurement has none of that name, or the file is gone. */
 roast_status roast_store_read_file(const roast_store *store, const char *name, char **bytes,
                                    size_t *len, roast_error *err);
+
+/* One small file of at most `limit` bytes without opening the measurement, for lists of many: not checked. The caller
+ * frees `*bytes` with roast_free; a terminator follows the bytes. ROAST_ESTATE: by its header, run.sqlite is not
+ * finished, of another version, or not as long as it was. */
+roast_status roast_store_glance(const char *path, const char *name, size_t limit, char **bytes,
+                                size_t *len, roast_error *err);
 
 /* ---- writing while a run goes on ---- */
 

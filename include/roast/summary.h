@@ -35,6 +35,15 @@ void roast_summary_free(roast_summary *summary);
 uint32_t roast_summary_count(const roast_summary *summary);
 const roast_grid *roast_summary_at(const roast_summary *summary, uint32_t index);
 
+/* Whether a table is one of the full form: it has content, and is not the one of the 200 Gbps challenge of a run that
+ * is further away from that than a factor of 1,000. */
+bool roast_summary_shows(const roast_summary *summary, uint32_t index);
+/* The facts of the short form. Borrowed. */
+const roast_grid *roast_summary_overview(const roast_summary *summary);
+/* The facts that a report shows in large print, as labels and values: wall time, outcome, event rate, data rate,
+ * efficiency, peak memory. Borrowed. */
+const roast_grid *roast_summary_cards(const roast_summary *summary);
+
 const roast_headline *roast_summary_headline(const roast_summary *summary);
 
 /* Adds a note below the tables, unless the same note is there already. */
@@ -42,9 +51,11 @@ roast_status roast_summary_add_note(roast_summary *summary, roast_str note, roas
 uint32_t roast_summary_note_count(const roast_summary *summary);
 roast_str roast_summary_note(const roast_summary *summary, uint32_t index);
 
-/* Draws the headline, the tables that have content, with a blank line between two, then the notes. */
-void roast_summary_draw(const roast_summary *summary, unsigned width, bool color, roast_sink *sink);
-/* Draws the table of that id as it looks among the others. false: there is none. */
+/* Draws the headline and one screen: overview, the first findings, the main parts of the budget, how to see more.
+ * `full`: the headline, the tables that are shown, with a blank line between two, then the notes. */
+void roast_summary_draw(const roast_summary *summary, bool full, unsigned width, bool color,
+                        roast_sink *sink);
+/* Draws the table of that id as it looks among the others, also one that is not shown. false: there is none. */
 bool roast_summary_draw_table(const roast_summary *summary, const char *id, unsigned width,
                               bool color, roast_sink *sink);
 /* The same as JSON: {"headline": "...", "tables": [...], "metrics": {...}, "notes": [...]}. */

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roastcoffea._core import __version__
-from roastcoffea.report import save_report
-from roastcoffea.results import open_run
 
 __all__ = ["main"]
 
@@ -31,12 +29,64 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument(
         "-o", "--output", metavar="FILE", help="output file (default: RUN.html next to RUN)"
     )
+    report.set_defaults(command=_report)
+    board = verbs.add_parser(
+        "board",
+        help="a board of all measurements below a folder, in a browser",
+        description="Serves the measurements below DIR to a browser, until Ctrl-C: runs as they come, one of them live, "
+        "several compared, SQL. It reads what is on disk, changes nothing, and shows it to who has the token alone.",
+    )
+    board.add_argument("folder", metavar="DIR", nargs="?", default=".", help="folder of measurements (default: this one)")
+    board.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
+    board.add_argument("--port", type=int, help="port; 0: any (default: 8799, or any if that is taken)")
+    board.add_argument("--base-url", default="/", metavar="PATH", help="path under which a proxy shows it")
+    board.add_argument("--allow-host", action="append", default=[], metavar="NAME",
+                       help="name under which a browser may ask, such as that of a proxy; may be given several times")
+    board.add_argument("--open", action="store_true", help="open it in a browser")
+    board.set_defaults(command=_board)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code is 0, or 1 for a wrong argument."""
     options = _parser().parse_args(arguments)
+    code: int = options.command(options)
+    return code
+
+
+def _board(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from roastcoffea.web import PORT, Link, serve
+
+    async def run() -> None:
+        ready: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+
+        def told(done: asyncio.Future[Link]) -> None:
+            print(f"The board of {Path(options.folder).resolve()}, until Ctrl-C:\n\n    {done.result()}\n", flush=True)
+            if options.open:
+                import webbrowser
+
+                webbrowser.open(done.result().url)
+
+        ready.add_done_callback(told)
+        port = PORT if options.port is None else options.port
+        await serve(options.folder, options.host, port, options.base_url, options.allow_host, ready=ready)
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        print()
+    except (OSError, ImportError) as error:
+        print(f"python -m roastcoffea board: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from roastcoffea.report import save_report
+    from roastcoffea.results import open_run
+
     run = Path(options.run)
     output = Path(options.output) if options.output else run.with_name(f"{run.resolve().name}.html")
     try:

@@ -461,48 +461,100 @@ def throughput(starts: Any, ends: Any, amounts: Any, bins: int) -> Rates | None:
 
 
 class Gantt(NamedTuple):
-    """Chunks in rows of their owners, or, where they are too many, how many ran at a time."""
+    """Bars in rows of their owners, or, where they are too many, how many ran at a time."""
 
     n: int
     start: float  # seconds since 1970
     edges: Array  # of the bins, seconds since the start
-    owners: Array  # codes, in the order of their first chunk
+    owners: Array  # codes, in the order of their first bar
     first_row: Array  # of each owner, and where the last one ends
-    chunk: Array  # index of each bar's chunk
     row: Array
     left: Array
     width: Array
-    busy: Array | None  # chunks at a time, of each owner of a row and bin; None: there are bars
+    busy: Array | None  # bars at a time, of each owner of a row and bin; None: there are bars
 
 
 def gantt(
-    owners: Any, starts: Any, ends: Any, limit: int = 5000, rows: int = 100, bins: int = 600
+    owners: Array, lanes: Array, starts: Array, ends: Array, limit: int, rows: int, bins: int
 ) -> Gantt | None:
-    """Bars up to `limit` chunks and `rows` owners; an owner whose chunks overlap has several rows."""
-    owners, starts, ends = np.asarray(owners), numbers(starts), numbers(ends)
-    timed = np.isfinite(starts) & np.isfinite(ends)
-    chunk = np.flatnonzero(timed & (owners >= 0))
-    if len(chunk) == 0:
+    """Bars up to `limit` of them and `rows` owners, each in its lane. A lane belongs to one owner."""
+    if len(owners) == 0:
         return None
-    start, edges = _span(starts[timed], ends[timed], bins)
-    codes, left, width = owners[chunk], starts[chunk] - start, np.maximum(ends - starts, 0)[chunk]
-    firsts = np.full(int(codes.max()) + 1, np.inf)
-    np.minimum.at(firsts, codes, left)
+    start, edges = _span(starts, ends, bins)
+    left, width = starts - start, np.maximum(ends - starts, 0)
+    firsts = np.full(int(owners.max()) + 1, np.inf)
+    np.minimum.at(firsts, owners, left)
     order = np.argsort(firsts, kind="stable")[: int(np.isfinite(firsts).sum())]
     place = np.zeros(len(firsts), dtype=int)
     place[order] = np.arange(len(order))
-    exact = len(chunk) <= limit and len(order) <= rows
-    if exact:
-        begin, end = ((moments * 1e9).astype(np.int64) for moments in (left, left + width))
-        lanes = np.frombuffer(_core.pack_lanes(codes.astype(np.int32), begin, end), np.uint32)
-        heights = np.zeros(len(order), dtype=int)
-        np.maximum.at(heights, place[codes], lanes + 1)
+    busy = None
+    if len(owners) <= limit and len(order) <= rows:
+        pairs, row = np.unique(np.stack([place[owners], lanes]), axis=1, return_inverse=True)
+        row, heights = row.reshape(-1), np.bincount(pairs[0], minlength=len(order))
         first_row = np.append(0, np.cumsum(heights))
-        row = first_row[place[codes]] + lanes
-        return Gantt(len(chunk), start, edges, order, first_row, chunk, row, left, width, None)
-    rows = min(rows, len(order))
-    members = np.bincount(np.arange(len(order)) * rows // len(order), minlength=rows)
-    row = place[codes] * rows // len(order)
-    busy = spread(left, left + width, width, edges, row, rows) / members[:, None]
-    first_row = np.linspace(0, len(order), rows + 1)
-    return Gantt(len(chunk), start, edges, order, first_row, chunk, row, left, width, busy)
+    else:
+        rows = min(rows, len(order))
+        members = np.bincount(np.arange(len(order)) * rows // len(order), minlength=rows)
+        row = place[owners] * rows // len(order)
+        busy = spread(left, left + width, width, edges, row, rows) / members[:, None]
+        first_row = np.linspace(0, len(order), rows + 1)
+    return Gantt(len(owners), start, edges, order, first_row, row, left, width, busy)
+
+
+class Tasks(NamedTuple):
+    """The tasks of a run in the lanes of their workers. A chunk is a task with process() inside of it."""
+
+    bars: Gantt
+    workers: list[str]  # in the order of the rows
+    names: list[str]
+    chunk: Array  # number of each task's chunk; -1: none
+    name: Array  # number of the name of a task without a chunk; -1: it has one
+    failed: Array
+
+
+def tasks(run: _core.Run, limit: int = 5000, rows: int = 100, bins: int = 600) -> Tasks | None:
+    found = _core.task_bars(run)
+    worker, lane, start, stop, chunk, name, failed = (
+        np.frombuffer(column, np.int64)
+        for column in (
+            found["worker"], found["lane"], found["start"], found["stop"], found["chunk"], found["name"],
+            found["failed"],
+        )
+    )
+    bars = gantt(worker, lane, start / 1e9, stop / 1e9, limit, rows, bins)
+    if bars is None:
+        return None
+    workers = [found["workers"][code] for code in bars.owners]
+    return Tasks(bars, workers, found["names"], chunk, name, failed != 0)
+
+
+class Group(NamedTuple):
+    """An entry of the legend of bars."""
+
+    label: str
+    color: int  # a place in the palette; -1: none, grey
+    n: int
+
+
+def task_groups(data: Tasks, chunks: _core.Table, colors: int) -> tuple[Array, list[Group]]:
+    """The colour of each bar, and the legend: tasks by the dataset of their chunk, or by name if none has a chunk."""
+    inside = data.chunk >= 0
+    if inside.any():
+        names, codes, what = chunks.categories("dataset"), data.chunk, "datasets"
+        codes = np.where(inside, chunks.column("dataset.code")[codes], -1)
+    else:
+        names, codes, what = data.names, data.name, "kinds of tasks"
+    most = top(codes, len(names), {"n": np.ones(len(codes))}, limit=colors)
+    places = np.full(len(names) + 1, -1)
+    legend = []
+    for place, (code, count) in enumerate(zip(most.codes, most.columns["rows"])):
+        label = names[code] if code >= 0 else f"{most.rest:,} more {what}"
+        legend.append(Group(label, place if code >= 0 else -1, int(count)))
+        if code >= 0:
+            places[code] = place
+    if not names:
+        places[-1] = 0
+    color = np.where(inside | (not inside.any()), places[codes], -1)
+    if inside.any() and not inside.all():
+        legend.append(Group("other tasks", -1, int((~inside).sum())))
+    return color, legend

@@ -17,8 +17,11 @@ from typing import Any, TypeVar
 from roastcoffea._core import (
     ChunkLog,
     Run,
+    Summary,
     faults,
+    format_value,
     hold_clock,
+    name_workers,
     now,
     release_clock,
     shift_clocks,
@@ -37,7 +40,8 @@ from roastcoffea.live import LiveWriter
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.news import NewsThread
 from roastcoffea.progress import LiveLine
-from roastcoffea.provenance import provenance
+from roastcoffea.provenance import checked
+from roastcoffea.provenance import provenance as find_provenance
 from roastcoffea.recorder import Recorder
 from roastcoffea.results import Results
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
@@ -61,7 +65,8 @@ class MetricsCollector(Results):
     its path. A report or a list of chunks set after the end is saved at once. Single records added after the end are
     saved when the program ends, when the collector is deleted, or with `save_measurement`. measurement_name, overwrite,
     config As of :meth:`save_measurement`, for the measurement in `output_dir`. live Whether to show one line with the
-    progress in the terminal, unless Coffea shows its own bar.
+    progress, in the terminal or below the cell of a notebook. provenance Texts about the run by their names, such as
+    ``{"site": "T2_DE_DESY"}``; False for a text that is not to be kept, such as ``{"user": False}``.
     """
 
     _unsaved_in = 0  # the process in which unsaved data was added; 0: all is saved
@@ -78,6 +83,7 @@ class MetricsCollector(Results):
         overwrite: bool = True,
         config: Mapping[str, Any] | None = None,
         live: bool = False,
+        provenance: Mapping[str, str | bool] | None = None,
     ) -> None:
         self.client = client
         self.track_workers = track_workers
@@ -86,6 +92,7 @@ class MetricsCollector(Results):
         self.measurement_name = measurement_name
         self.overwrite = overwrite
         self.config = config
+        self.provenance = checked(provenance)
         self.measurement_path: Path | None = None  # where the measurement in `output_dir` is
         if output_dir is not None and measurement_name is not None:
             measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
@@ -117,8 +124,8 @@ class MetricsCollector(Results):
         self._provenance: dict[str, str] = {}
         self._faults = 0
         self._live: LiveWriter | None = None
-        self._line = LiveLine() if self._wants_line else None
-        self._recorder = Recorder(self._users_processor, self._notes, self._line, self._source)
+        self._recorder = Recorder(self._users_processor, self._notes, self._source)
+        self._line = LiveLine.on_screen(self._recorder.pieces, self.backend != "local") if self._wants_line else None
         self._watch = RunnerWatch(self._recorder)
         self._during, self._after = ExitStack(), ExitStack()
         # Data from the user.
@@ -143,7 +150,7 @@ class MetricsCollector(Results):
             after.callback(release_clock)
             hold_clock()
             self._faults = faults()["count"]
-            self._provenance = provenance()
+            self._provenance = find_provenance(self.provenance)
             self._begin_measurement(after)
             self._begin_source(after)
             after.callback(self._close_during)
@@ -160,11 +167,10 @@ class MetricsCollector(Results):
         return self
 
     def _start_looking(self, during: ExitStack) -> None:
-        line = self._line if self._line is not None and self._line.active else None
-        if line is not None:
-            during.callback(line.stop)
-            line.start()
-        looks = NewsThread(self._source, [taker for taker in (self._live, line) if taker is not None])
+        if self._line is not None:
+            during.callback(self._line.stop)
+            attempt("the live line", self._notes.add, self._line.start)
+        looks = NewsThread(self._source, [taker for taker in (self._live, self._line) if taker is not None])
         during.callback(looks.stop)
         looks.start()
 
@@ -188,6 +194,7 @@ class MetricsCollector(Results):
         engine = self._source.begin(self.worker_tracking_interval if self.track_workers else None)
         self._engine = _checked(engine, Engine, "begin")
         self.span_info = self._engine.span
+        self._recorder.pieces.records_arrive = self._engine.topic is not None
         self._recorder.identity = identity = RunIdentity(self._engine.topic)
         after.callback(identity.close)
         identity.open()
@@ -214,6 +221,20 @@ class MetricsCollector(Results):
             self._settle()
             self._compute()
             self._end_measurement()
+            self._end_line()
+
+    @hook("the last state of the live line")
+    def _end_line(self) -> None:
+        if self._line is None:
+            return
+        run, metrics = self._results().run, self._results().metrics or {}
+        rate, wall = metrics.get("event_rate_wall_khz"), metrics.get("wall_time")
+        parts = [] if run is None else [Summary(run).headline[0]]
+        if rate is not None:
+            parts.append(format_value(rate, "kHz"))
+        if wall is not None:
+            parts.append(format_value(wall, "s"))
+        self._line.end(" · ".join(parts))
 
     @hook("how long the run took is not known")
     def _stop_clock(self) -> None:
@@ -240,10 +261,13 @@ class MetricsCollector(Results):
         note, recorder = self._notes.add, self._recorder
         for text in self._engine.cannot:
             note(text)
-        ran = Ran(recorder.processor_names, recorder.records.copy())
+        ran = Ran(recorder.processor_names, recorder.records.copy(), recorder.elsewhere)
         self._collected = found = _checked(self._source.end(ran), Collected, "end")
         self.span_metrics = found.figures
-        self.tracking_data = found.tracking_data if found.series is None else TrackingData(found.series)
+        self._provenance.update(found.about or {})
+        self.tracking_data = (
+            found.tracking_data if found.series is None else TrackingData(found.series, run_start=self.t_start)
+        )
         for data in found.records or ():
             attempt("a message of records is damaged", note, recorder.take_message, data)
         if recorder.identity is not None and recorder.identity.mixed:
@@ -266,7 +290,7 @@ class MetricsCollector(Results):
         if self.output_dir is None:
             return
         self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._meta, self._now),
+            lambda path, replace: LiveWriter(path, replace, self._meta, self._recorder.pieces, self._now),
             self.output_dir, self.measurement_name, self.overwrite,
         )
         after.callback(self._abandon_measurement)
@@ -475,9 +499,12 @@ class MetricsCollector(Results):
         if identity is None:
             return records, ChunkLog()
         offsets = self._collected.clock_offsets
-        state = len(records), frozenset(identity.topics), offsets
+        attempts = self._collected.attempts if self._engine.names_workers else None
+        state = len(records), frozenset(identity.topics), offsets, attempts is None
         if self._fresh is None or self._fresh[0] != state:
             fresh, replayed = split_replayed(records, identity.topics)
+            if attempts is not None:
+                fresh = name_workers(fresh, attempts)
             self._fresh = state, shift_clocks(fresh, offsets) if offsets else fresh, replayed
         return self._fresh[1:]
 
@@ -513,7 +540,11 @@ class MetricsCollector(Results):
             report=report,
             chunks=chunks,
             tracking=self.tracking_data if found.series is None else found.series,
-            figures={**(spans.get("cumulative_worker_metrics", spans) if spans else {}), **self._recorder.figures()},
+            figures={
+                **(spans.get("cumulative_worker_metrics", spans) if spans else {}),
+                **self._recorder.figures(),
+                **(found.counters or {}),
+            },
             span_metrics=self.span_metrics,
             attempts=found.attempts,
             ending=self._recorder.work.ending,

@@ -10,11 +10,14 @@ from typing import Any
 
 from roastcoffea._core import parse_work_item
 
-__all__ = ["describe_error", "is_interrupt", "message_of", "pieces_in"]
+__all__ = ["describe_error", "describe_text", "is_interrupt", "message_of", "pieces_in"]
 
 _LONGEST = 64_000  # characters of a traceback: some 1,000 frames
 # Coffea raises a plain Exception that names the piece of work and ends with the exception of the user's code.
 _WRAPPED = re.compile(r"WorkItem\(.*The error was: ([A-Za-z_][\w.]*)\((.*)\)\.\s*\Z", re.DOTALL)
+
+# The first line of an exception below its traceback.
+_PRINTED = re.compile(r"([A-Za-z_][\w.]*)(?:: (.*))?")
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -50,6 +53,28 @@ def describe_error(error: BaseException) -> dict[str, Any]:
     return known
 
 
+def describe_text(printed: str) -> tuple[str, str] | None:
+    """Type and message of the exception that a process printed when it ended; None if there is none."""
+    lines = printed.rstrip().split("\n")
+    for last in range(len(lines) - 1, 0, -1):  # the lines of a traceback are indented, those of a message rarely
+        first = _PRINTED.fullmatch(lines[last])
+        if first is not None and lines[last - 1].startswith("  "):
+            break
+    else:
+        return None
+    kind, message = first[1], "\n".join([first[2] or "", *lines[last + 1 :]]).strip()
+    wrapped = _WRAPPED.search(message) if kind == "Exception" else None
+    return (kind, message) if wrapped is None else (wrapped[1], _literal(wrapped[2]))
+
+
+def _literal(text: str) -> str:
+    """The value of a Python literal, as text; any other text as it is."""
+    try:
+        return str(ast.literal_eval(text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
 def _kind_of(error: BaseException) -> tuple[str, str]:
     """Type and message of the exception that the user's code raised, where Coffea has put it into one of its own."""
     message = message_of(error)
@@ -60,11 +85,7 @@ def _kind_of(error: BaseException) -> tuple[str, str]:
     cause = error.__cause__
     if cause is not None and type(cause).__name__ == kind:
         return kind, message_of(cause)
-    try:  # from another process only the text arrives
-        text = str(ast.literal_eval(text))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        pass
-    return kind, text
+    return kind, _literal(text)  # from another process only the text arrives
 
 
 def _traceback_of(error: BaseException) -> str:

@@ -8,8 +8,10 @@ from typing import Any
 
 from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run, WorkerSeries
+from roastcoffea.aggregation.reports import report_of, sum_reports
 from roastcoffea.export.measurements import additions_to
 from roastcoffea.guard import words
+from roastcoffea.progress import Pieces
 
 __all__ = ["LiveWriter"]
 
@@ -21,16 +23,19 @@ class LiveWriter:
     interval = 1.0
 
     def __init__(
-        self, path: Path, overwrite: bool, meta: Callable[[], dict[str, str]], clock: Callable[[], float] = _core.now
+        self, path: Path, overwrite: bool, meta: Callable[[], dict[str, str]], pieces: Pieces,
+        clock: Callable[[], float] = _core.now,
     ) -> None:
         self.path = path
         self.failure: str | None = None  # why something could not be written
         self._meta = meta
+        self._pieces = pieces
         self._clock = clock
         self._measurement = _core.LiveMeasurement(path, overwrite=overwrite)
         self._start = clock()
         # Not written yet; kept here if writing fails.
         self._chunks, self._series = ChunkLog(), WorkerSeries()
+        self._report: dict[str, Any] = {}
 
     def take(self, records: list[bytes], samples: WorkerSeries | None) -> None:
         for data in records:
@@ -40,9 +45,15 @@ class LiveWriter:
                 self.failed(error)
         if samples is not None:
             self._series.extend(samples)
+        report = sum_reports([self._report, report_of(self._chunks)])
+        pieces, done = self._pieces.count(report.get("chunks", 0))
         self._measurement.append(
-            Run(t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta())
+            Run(
+                t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta(),
+                report=report, ending={"pieces": pieces, "pieces_done": done},
+            )
         )
+        self._report = report
         self._chunks, self._series = ChunkLog(), WorkerSeries()
 
     def failed(self, error: Exception) -> None:

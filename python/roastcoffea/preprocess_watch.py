@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ class InTurn(list[Any]):
     def __init__(self, items: list[Any]) -> None:
         super().__init__(items)
         self._items = items
+        self.begun = time.time()  # as a chunk reads the clock
         self.at = 0  # how many were done before the one in work
 
     def __iter__(self) -> Iterator[Any]:

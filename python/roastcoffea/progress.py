@@ -2,140 +2,152 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import NamedTuple, Protocol
 
 from roastcoffea._core import ChunkLog, Progress, WorkerSeries, format_value
+from roastcoffea.screens import Screen, find_screen
 
-__all__ = ["LiveLine", "shows_own_bar"]
+__all__ = ["Counted", "LiveLine", "Pieces"]
 
 
-def shows_own_bar(executor: Any) -> bool:
-    """Whether a Coffea executor draws a progress bar of its own."""
-    return bool(getattr(executor, "status", False))
+class Counted(NamedTuple):
+    """The pieces of work of one call of a Runner."""
+
+    pieces: int
+    done: int | None  # None: only the records of chunks tell
+    tracked: bool  # whether each piece leaves a record
+
+    def state(self) -> Counted:
+        return self
+
+
+class Call(Protocol):
+    def state(self) -> Counted:
+        """What is known of it now."""
+
+
+class Pieces:
+    """The pieces of work of all calls of Runners so far."""
+
+    def __init__(self) -> None:
+        self.records_arrive = True  # during the run, not with the output alone
+        self._calls: list[Call] = []
+
+    def add(self, call: Call) -> None:
+        self._calls.append(call)
+
+    def call_ends(self, call: Call) -> None:
+        """The call itself is not kept: it holds objects of the user."""
+        self._calls[:] = [one.state() if one is call else one for one in self._calls]
+
+    def count(self, records: int) -> tuple[int | None, int | None]:
+        """How many there are, and how many of them are done; None: not known. `records`: how many chunks have left a
+        record of success."""
+        calls = [call.state() for call in list(self._calls)]
+        if not calls:
+            return None, None
+        pieces, known = sum(call.pieces for call in calls), [call.done for call in calls if call.done is not None]
+        if len(known) == len(calls):
+            return pieces, sum(known)
+        # A piece whose result was lost with its worker leaves two records.
+        told = self.records_arrive and all(call.tracked for call in calls)
+        return pieces, min(records, pieces) if told else None
 
 
 class LiveLine:
-    """Rewrites one line of a terminal at each update, until it is stopped.
-
-    If `stream` (default: standard error) is not a terminal, or cannot return to the beginning of a line, nothing is
-    written. The line has no colours.
-    """
+    """Replaces one line of `screen` at each update, until it is stopped. `own_limits`: whether each worker has a memory
+    limit of its own; processes of one machine share one, and a sum of it would be wrong."""
 
     interval = 0.5
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = sys.stderr if stream is None else stream
+    def __init__(
+        self, pieces: Pieces, screen: Screen, own_limits: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pieces = pieces
+        self._screen = screen
+        self._own_limits = own_limits
         self._clock = clock
         self._progress = Progress(clock())
-        self._total = 0
-        self._width = 0  # of the text in the terminal
-        self._hidden = 0
-        self._ended = False
+        self._stopped = False
         self._lock = threading.Lock()
 
-    @property
-    def active(self) -> bool:
-        """Whether there is a terminal to write to."""
-        try:
-            return self._stream.isatty() and os.environ.get("TERM") != "dumb"
-        except (AttributeError, ValueError):  # no stream, or a closed one
-            return False
-
-    def expect(self, chunks: int) -> None:
-        """So many chunks more will come."""
-        with self._lock:  # two threads may call two Runners
-            self._total += chunks
+    @classmethod
+    def on_screen(cls, pieces: Pieces, own_limits: bool) -> LiveLine | None:
+        """A line in the terminal or the notebook; None if there is neither."""
+        screen = find_screen()
+        return None if screen is None else cls(pieces, screen, own_limits)
 
     def start(self) -> None:
         """The run begins: rates count from here."""
         self._progress = Progress(self._clock())
+        self._screen.begin()
 
     def stop(self) -> None:
-        """Erases the line; the cursor is where it began."""
+        """Erases the line."""
         with self._lock:
-            self._ended = True
-            self._erase()
+            if not self._stopped:
+                self._screen.erase()
+            self._stopped = True
 
-    def give_way(self) -> None:
-        """Hides the line while Coffea writes; each call needs one come_back()."""
-        with self._lock:
-            self._hidden += 1
-            self._erase()
-
-    def come_back(self) -> None:
-        with self._lock:
-            self._hidden = max(0, self._hidden - 1)
-
-    # ---- the text ----
+    def end(self, text: str) -> None:
+        """The last state of the line, which stays."""
+        self.stop()
+        self._screen.end(text)
 
     def take(self, records: list[bytes], samples: WorkerSeries | None) -> None:
-        if self._ended:
-            return
         now = self._clock()
         for data in records:
             self._progress.add_chunks(ChunkLog.from_bytes(data), now)
         if samples is not None:
             self._progress.add_series(samples)
-        line = self._words(now)
+        parts = self._words(now)
         with self._lock:
-            self._write(line)
+            if not self._stopped:
+                self._screen.show(fitted(parts, self._screen.columns))
 
     def failed(self, error: Exception) -> None:
         """Switches the line off: the run matters more."""
         self.stop()
 
-    def _words(self, now: float) -> str:
-        seen = self._progress.look(now, self._total)
-        done = format_value(seen["chunks"], "1")
-        parts = [f"{done} of {format_value(self._total, '1')} chunks" if self._total else f"{done} chunks"]
+    def _words(self, now: float) -> list[str]:
+        """The parts of the line, the most important first."""
+        records = self._progress.look(now)["chunks"]
+        pieces, done = self._pieces.count(records)
+        seen = self._progress.look(now, pieces or 0)
+        parts = [_chunks(records, pieces, done)]
         if seen["failed"]:
             parts.append(f"{format_value(seen['failed'], '1')} failed")
-        if seen["byte_rate"] is not None:
-            parts.append(format_value(seen["byte_rate"] * 8e-9, "Gbit/s"))
+        if seen["seconds_left"]:
+            parts.append(f"{format_value(seen['seconds_left'], 's')} left")
         if seen["event_rate"] is not None:
             parts.append(format_value(seen["event_rate"], "Hz"))
+        if seen["byte_rate"] is not None:
+            parts.append(format_value(seen["byte_rate"] * 8e-9, "Gbit/s"))
         if seen["workers"] is not None:
             workers = int(seen["workers"])
             parts.append(f"{format_value(workers, '1')} worker{'' if workers == 1 else 's'}")
         if seen["memory"] is not None:
-            limit = f" of {format_value(seen['memory_limit'], 'bytes')}" if seen["memory_limit"] else ""
-            parts.append(f"{format_value(seen['memory'], 'bytes')}{limit}")
-        if seen["seconds_left"] is not None:
-            parts.append(f"{format_value(seen['seconds_left'], 's')} left")
-        return " · ".join(parts)
+            limit = seen["memory_limit"] if self._own_limits else None
+            of_it = f" of {format_value(limit, 'bytes')}" if limit else ""
+            parts.append(f"{format_value(seen['memory'], 'bytes')}{of_it}")
+        return parts
 
-    # ---- the terminal ----
 
-    def _write(self, line: str) -> None:
-        if self._hidden or self._ended:
-            return
-        # One column stays free: a full line would make the terminal begin another one.
-        line = line[: max(self._columns() - 1, 1)]
-        self._put("\r" + line + " " * (self._width - len(line)))
-        self._width = len(line)
+def _chunks(records: int, pieces: int | None, done: int | None) -> str:
+    if pieces is None:
+        return f"{format_value(records, '1')} chunk{'' if records == 1 else 's'}" if records else "no chunk yet"
+    counted = "" if done is None else f"{format_value(done, '1')} of "
+    return f"{counted}{format_value(pieces, '1')} chunk{'' if pieces == 1 else 's'}"
 
-    def _columns(self) -> int:
-        try:
-            columns = os.get_terminal_size(self._stream.fileno()).columns
-        except (AttributeError, OSError, ValueError):
-            columns = 0
-        # A terminal that does not know its width says 0.
-        return columns or shutil.get_terminal_size().columns
 
-    def _erase(self) -> None:
-        if self._width:
-            self._put("\r" + " " * self._width + "\r")
-            self._width = 0
-
-    def _put(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):  # the terminal is gone
-            pass
+def fitted(parts: list[str], columns: int | None) -> str:
+    """The parts as one line, without the last ones if it would be too long."""
+    kept = list(parts)
+    while columns is not None and len(kept) > 1 and len(" · ".join(kept)) > columns:
+        kept.pop()
+    line = " · ".join(kept)
+    return line if columns is None or len(line) <= columns else f"{line[:columns - 1]}…"

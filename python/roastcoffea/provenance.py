@@ -1,6 +1,6 @@
-"""The origin of a run: versions, machine, revision of the user's code.
+"""The origin of a run: versions, machine, facility, revision of the user's code.
 
-Texts only; unknown ones are left out.
+Texts only; unknown ones are left out, and so are those that the user does not want.
 """
 
 from __future__ import annotations
@@ -11,27 +11,53 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from roastcoffea._core import __version__, describe_host
+from roastcoffea.facility import facility
 
-__all__ = ["provenance"]
+__all__ = ["SWITCH", "checked", "provenance"]
+
+# Names of texts that are not to be kept, with commas between them; "all" for all.
+SWITCH = "ROAST_PROVENANCE_OFF"
 
 # The distributions whose versions are recorded.
-PACKAGES = ("coffea", "dask", "distributed", "uproot", "awkward", "numpy")
+PACKAGES = ("coffea", "dask", "distributed", "uproot", "awkward", "numpy", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp")
 GIT_SECONDS = 2.0
 # Variables that tell git where the repository is.
 _ELSEWHERE = frozenset(("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"))
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def provenance() -> dict[str, str]:
-    """The versions of this process, its machine, and the revision of its working folder."""
+def checked(wanted: Mapping[str, str | bool] | None) -> dict[str, str | bool]:
+    """The user's own settings: a text for each name, or whether it is kept at all."""
+    settings = dict(wanted or {})
+    for name, value in settings.items():
+        if not isinstance(name, str) or not isinstance(value, str | bool):
+            raise TypeError(f"provenance: a text, True or False is expected for each name, not {name!r}: {value!r}")
+    return settings
+
+
+def provenance(wanted: Mapping[str, str | bool] | None = None) -> dict[str, str]:
+    """The versions of this process, its machine and facility, and the revision of its working folder. `wanted` has the
+    texts that the user gives, and False for those that are left out."""
+    off = {name.strip() for name in os.environ.get(SWITCH, "").split(",")}
+    settings = checked(wanted)
+    known = {**_found(), **{name: value for name, value in settings.items() if isinstance(value, str)}}
+    return {
+        name: text for name, text in known.items()
+        if settings.get(name, "all" not in off and name not in off) is not False and text
+    }
+
+
+def _found() -> dict[str, str]:
     known = {
         "roastcoffea_version": __version__,
         "python_version": platform.python_version(),
         **_versions(),
         **describe_host(),
+        **facility(),
     }
     revision = _git_revision()
     if revision:
@@ -44,7 +70,7 @@ def _versions() -> dict[str, str]:
     found = {}
     for name in PACKAGES:
         try:
-            found[f"{name}_version"] = importlib.metadata.version(name)
+            found[f"{name.replace('-', '_')}_version"] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
     return found

@@ -9,12 +9,13 @@ from typing import Any
 
 from roastcoffea._core import ChunkLog, Run
 from roastcoffea.aggregation.reports import sum_reports
+from roastcoffea.backends._executors import kind_of
 from roastcoffea.backends.source import Source
 from roastcoffea.guard import Notes, attempt, warn
 from roastcoffea.identity import RunIdentity
 from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
-from roastcoffea.progress import LiveLine, shows_own_bar
+from roastcoffea.progress import Pieces
 from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall, is_tracked
 from roastcoffea.work import Work, piece_of
 
@@ -27,7 +28,7 @@ _CHUNKS = "_chunk_metrics"
 class Recorder:
     """Watches the calls: marks the processor, and keeps reports, records of chunks and pieces of work."""
 
-    def __init__(self, processor: Any, notes: Notes, line: LiveLine | None, source: Source) -> None:
+    def __init__(self, processor: Any, notes: Notes, source: Source) -> None:
         """`source` is asked which workers lack this package."""
         self.processor = processor  # what the user gave, or that of the first call
         self.calls: list[dict[str, Any]] = []  # the settings of each
@@ -36,10 +37,11 @@ class Recorder:
         self.phases: list[tuple[str, float, float]] = []  # what the client waited for, on its clock
         self.records = ChunkLog()  # from outputs and messages, each once
         self.replayed = 0  # chunks that came from a checkpoint
+        self.elsewhere: set[str] = set()  # classes of executors that run chunks on other machines
         self.work = Work()
+        self.pieces = Pieces()  # while the run goes on
         self.identity: RunIdentity | None = None
         self.note = notes.add
-        self._line = line
         self._source = source
         self._lock = threading.RLock()  # two threads may call one Runner
         self._around: set[Recorder] = set()  # those of other collectors that have seen a call of this run
@@ -65,12 +67,15 @@ class Recorder:
                 self.processor = call.processor
             self.mark(call.processor)
             self.calls.append(describe(call))
+            executor = getattr(call.runner, "executor", None)
+            if kind_of(executor) == "elsewhere":
+                self.elsewhere.add(type(executor).__name__)
+                if self.identity is not None and self.identity.topic.startswith("file:"):
+                    self.pieces.records_arrive = False  # only processes of this machine can write there
             self._around.update(other for other in call.watchers if isinstance(other, Recorder))
             self._around.discard(self)
             self._meet_others()
         self._look_for_us(call)
-        if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
-            self._line.give_way()
 
     def _meet_others(self) -> None:
         watching = [other.identity for other in (self, *self._around)]
@@ -92,8 +97,7 @@ class Recorder:
         self.note(f"{lacking} cannot import roastcoffea, {text}{advice}")
 
     def work_is_known(self, call: RunnerCall) -> None:
-        if self._line is not None:
-            self._line.expect(len(call.items))
+        self.pieces.add(call)
 
     def call_ends(self, call: RunnerCall) -> None:
         with self._lock:
@@ -107,9 +111,8 @@ class Recorder:
                 if call.report is not None:
                     attempt("Coffea's report", self.note, self._take_report, call, call.report)
             finally:
+                self.pieces.call_ends(call)
                 self._unmark(call)
-        if self._line is not None and shows_own_bar(getattr(call.runner, "executor", None)):
-            self._line.come_back()
 
     def _take_report(self, call: RunnerCall, report: dict[str, Any]) -> None:
         sum_reports([report])  # says what is wrong with it

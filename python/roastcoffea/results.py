@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from roastcoffea._core import Run
+from roastcoffea.advice import Advice
+from roastcoffea.comparison import Comparison
 from roastcoffea.export.measurements import SavedMeasurement, read_measurement
+from roastcoffea.what_if import WhatIf
 
-__all__ = ["Results", "SavedRun", "open_run"]
+__all__ = ["Results", "SavedRun", "compare", "open_run", "runs_of"]
 
 
 class Results:
@@ -35,11 +38,11 @@ class Results:
         """The metrics of the summary."""
         return self._ready_metrics()
 
-    def print_summary(self) -> None:
-        """Prints the tables of the metrics."""
+    def print_summary(self, full: bool = False) -> None:
+        """Prints one screen: the outcome, rates, efficiency, the first findings, the budget. In full: all tables."""
         from roastcoffea.export.reporter import print_tables
 
-        print_tables(self._shown_metrics(), run=self.run)
+        print_tables(self._shown_metrics(), run=self.run, full=full)
 
     def plot_all(self, folder: str | os.PathLike[str], format: str = "png") -> dict[str, Path]:
         """Draws every plot that there is data for into a folder; ``{name: path}``."""
@@ -67,8 +70,30 @@ class Results:
 
         return None if self.metrics is None else summary_html(self)
 
+    def compare(self, other: Any) -> Comparison:
+        """This run, as B, compared with an earlier one: a measurement, a collector after its run, or a list of
+        these."""
+        return Comparison(runs_of(other, "A"), runs_of(self, "B"))
+
+    def what_if(
+        self,
+        *,
+        workers: int | None = None,
+        threads: int | None = None,
+        chunksize: int | None = None,
+        without_files: Iterable[str] = (),
+        times: int | None = None,
+        preload: bool = False,
+        at_rate: float | str | None = None,
+    ) -> WhatIf:
+        """How long the run would take with so many workers, threads per worker, or events per chunk; without some files;
+        with so many times the files; if process() did not wait for each of its reads; if the storage gave so much to all workers together (bytes per
+        second, or "2Gbps"). What is not given stays as it was recorded."""
+        return WhatIf(self._ready_run(), workers=workers, threads=threads, chunksize=chunksize,
+                      without_files=without_files, times=times, preload=preload, at_rate=at_rate)
+
     def budget(
-        self, by: Literal["dataset", "worker", "host", "file"] | None = None
+        self, by: Literal["dataset", "worker", "host", "file", "storage"] | None = None
     ) -> dict[Any, Any] | None:
         """Where every core-second went; None if the available core-seconds are not known."""
         return self._ready_run().budget(by)
@@ -76,6 +101,11 @@ class Results:
     def diagnose(self) -> list[dict[str, Any]]:
         """What to change, worst first."""
         return self._ready_run().diagnose()
+
+    def advice(self) -> Advice:
+        """What to pass to the next Runner: chunk size, branches to preload, workers, files; each with its finding
+        and the predicted wall time."""
+        return Advice(self._ready_run())
 
     @property
     def attempts(self) -> list[dict[str, Any]]:
@@ -153,3 +183,35 @@ class SavedRun(Results):
 def open_run(path: str | os.PathLike[str]) -> SavedRun:
     """Opens a measurement of ours or of roastcoffea 0.1.x, with all results of a collector."""
     return SavedRun(read_measurement(path))
+
+
+def compare(a: Any, b: Any, *more: Any) -> Any:
+    """Compares B with A; with more runs, each of them with A, as a list.
+
+    Each is a measurement (a path, or what ``open_run`` gives), a collector after its run, or a list of these: with
+    several runs of each side the figures of whole runs have an interval, too.
+    """
+    first = runs_of(a, "A")  # a measurement is read once
+    found = [Comparison(first, runs_of(other, "B")) for other in (b, *more)]
+    return found if more else found[0]
+
+
+def runs_of(given: Any, what: str) -> list[tuple[str, Run]]:
+    """The runs of measurements (paths, or what ``open_run`` gives) and collectors, one or a list of them, with a name
+    each. `what` names the argument."""
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    runs = [_named_run(one, what) for one in given] if several else [_named_run(given, what)]
+    if not runs:
+        raise ValueError(f"{what}: there is no run")
+    return runs
+
+
+def _named_run(one: Any, what: str) -> tuple[str, Run]:
+    if isinstance(one, Run):
+        return what, one
+    if isinstance(one, Results):
+        run = one._ready_run()
+        return run.meta.get("start_utc", what), run
+    if isinstance(one, (str, os.PathLike)):
+        return os.fspath(one), open_run(one).run
+    raise TypeError(f"{what}: a measurement, a collector, or a list of these, not {type(one).__name__}")

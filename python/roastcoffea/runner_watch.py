@@ -25,7 +25,9 @@ from roastcoffea.closures import argument, find, replace, with_arguments
 from roastcoffea.guard import attempt, hook, words
 from roastcoffea.marks import Mark
 from roastcoffea.preprocess_watch import METHODS, InTurn, Preprocessing, watch_files
+from roastcoffea.progress import Counted
 from roastcoffea.skips import noting_skips
+from roastcoffea.tasks import Task, register
 
 __all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks", "is_tracked"]
 
@@ -79,6 +81,11 @@ class RunnerCall:
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
         self.token: Token[Any] | None = None
+
+    def state(self) -> Counted:
+        """How many pieces are done so far: that is known of executors of this machine."""
+        done = None if self.finished is None else len(self.finished)
+        return Counted(len(self.items), done if self.in_turn is None else self.in_turn.at, is_tracked(self.processor))
 
     def tell(self, method: str) -> None:
         for watcher in self.watchers:
@@ -347,6 +354,15 @@ def _begin_execution(
         closure = noting_skips(executor, closure, retries, mark_skipped, SKIPPED_KEY)
     call.execution.append(now())
     return items, closure, functools.partial(_look_at_output, call), call.execution
+
+
+def _whole_call() -> Task | None:
+    """The task of an executor that takes its pieces in turn is its call: a chunk begins when the last one has ended."""
+    call = _call.get()
+    return None if call is None or call.in_turn is None else Task(started=call.in_turn.begun)
+
+
+register("in turn", _whole_call)
 
 
 @hook("when the executor ended is not known")

@@ -44,10 +44,13 @@ def automatic_retries(
         try:
             return work(*args, **kwargs)
         except Exception as error:
+            cause: BaseException = error
+            for _ in range(8):  # Coffea puts the whole WorkItem before the reason
+                cause = cause.__cause__ or cause
             try:
-                reasons[:] = [f"{type(error).__name__}: {error}"]
+                reasons[:] = [f"{type(cause).__name__}: {cause}"]
             except Exception:
-                reasons[:] = [type(error).__name__]
+                reasons[:] = [type(cause).__name__]
             raise
 
     found = original(retries, skip, noted, item, **options)

@@ -1,18 +1,21 @@
 """The task of the calling thread, as its engine knows it.
 
 An engine whose wrapper runs in the worker sets the task with `running`. An engine that keeps the task somewhere else
-adds a reader with `register`; the reader of Dask is built in. The decorator calls `current` once per chunk.
+adds a reader with `register`; readers for Dask, Parsl and TaskVine are built in. The decorator calls `current` once per
+chunk.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-__all__ = ["Task", "current", "register", "running"]
+__all__ = ["Task", "batch_job", "current", "parsl_worker", "register", "running", "whoami"]
 
 
 class Task(NamedTuple):
@@ -71,4 +74,104 @@ def _dask() -> Task | None:
     return Task(None if key is None else str(key), None, getattr(worker, "address", None), None, started)
 
 
+# ---- what does not change as long as a process lives ----
+
+# The variables by which batch systems name a job to its processes.
+_JOBS = (
+    ("slurm", "SLURM_JOB_ID"),
+    ("pbs", "PBS_JOBID"),
+    ("htcondor", "CONDOR_ID"),
+    ("lsf", "LSB_JOBID"),
+    ("sge", "JOB_ID"),
+)
+_NEEDS = {"sge": "SGE_ROOT"}  # a variable that says more than JOB_ID
+_VINE_FOLDER = re.compile(r"(?:task|func)\.[0-9]+")
+_AD_BYTES = 1 << 20
+
+
+def batch_job(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The job of a batch system that this process belongs to, such as "slurm 123"."""
+    for name, variable in _JOBS:
+        if environment.get(variable) and environment.get(_NEEDS.get(name, variable)):
+            return f"{name} {environment[variable]}"
+    return _condor_job(environment.get("_CONDOR_JOB_AD"))
+
+
+def _condor_job(path: str | None) -> str | None:
+    """HTCondor writes the description of a job to a file: one attribute on each line."""
+    numbers = {}
+    try:
+        with open(path or "", encoding="utf-8", errors="replace") as ad:
+            for line in ad.read(_AD_BYTES).splitlines():
+                attribute, _, value = line.partition("=")
+                numbers[attribute.strip()] = value.strip()
+    except OSError:
+        return None
+    cluster, process = numbers.get("ClusterId"), numbers.get("ProcId")
+    return None if cluster is None or process is None else f"htcondor {cluster}.{process}"
+
+
+def parsl_worker(block: str, pool: str, rank: str | int) -> str:
+    """The name of a worker of Parsl's HighThroughputExecutor: the folder of its log, and its rank. Its process may be
+    replaced by another one."""
+    return f"block-{block}/{pool}/{rank}"
+
+
+def whoami() -> dict[str, str]:
+    """The engine that this process works for, and the resources that it has from it, as texts; unknown ones are left
+    out."""
+    known = {"engine": _process().engine, "worker": _process().worker, "batch_job": batch_job()}
+    if _process().engine == "taskvine":
+        known.update({name.lower(): os.environ.get(name) for name in ("CORES", "MEMORY", "DISK")})
+    return {name: value for name, value in known.items() if value}
+
+
+class _Process(NamedTuple):
+    pid: int = 0
+    engine: str | None = None
+    worker: str | None = None
+    task: Task | None = None  # if the process runs one task only
+    calls: bool = False  # functions are called in it, each in a folder of its own
+
+
+_known = _Process()
+
+
+def _process() -> _Process:
+    """Looked up once a process; a forked one is another."""
+    global _known
+    if _known.pid != os.getpid():
+        _known = _look()
+    return _known
+
+
+def _look() -> _Process:
+    environment, pid = os.environ, os.getpid()
+    rank, pool, block = (environment.get(f"PARSL_WORKER_{name}") for name in ("RANK", "POOL_ID", "BLOCK_ID"))
+    if rank and pool and block:
+        worker = parsl_worker(block, pool, rank)
+        return _Process(pid, "parsl", worker, Task(worker=worker))
+    if environment.get("CORES") and (folder := _vine_folder()):
+        return _Process(pid, "taskvine", None, Task(key=folder), folder.startswith("func."))
+    return _Process(pid)
+
+
+def _vine_folder() -> str | None:
+    """TaskVine names a task by the folder that it runs in, and by nothing else."""
+    try:
+        parts = os.getcwd().split(os.sep)
+    except OSError:  # it was removed
+        return None
+    return next((part for part in reversed(parts) if _VINE_FOLDER.fullmatch(part)), None)
+
+
+def _of_process() -> Task | None:
+    """Parsl and TaskVine name worker or task by what the process was started with."""
+    process = _known if _known.pid == os.getpid() else _process()
+    if process.calls:
+        return Task(key=_vine_folder())
+    return process.task
+
+
 register("dask", _dask)
+register("process", _of_process)

@@ -46,6 +46,8 @@ unsigned roast_budget_rows_of(roast_budget_work *work, uint32_t worker,
         rows[count++] = roast_budget_row_at(&tables[ROAST_BY_dataset], chunk->dataset);
     if (chunk != NULL && chunk->file != ROAST_NONE)
         rows[count++] = roast_budget_row_at(&tables[ROAST_BY_file], chunk->file);
+    if (chunk != NULL && chunk->storage != ROAST_NONE)
+        rows[count++] = roast_budget_row_at(&tables[ROAST_BY_storage], chunk->storage);
     return count;
 }
 
@@ -155,6 +157,9 @@ static void finish_row(roast_budget_row *row) {
                        (isnan(row->offcpu_runqueue) ? 0 : row->offcpu_runqueue);
     if (row->offcpu_rest < 0)
         row->offcpu_rest = 0; /* differences of rounding */
+    row->read_wait = row->parts[ROAST_PART_read] - row->read_cpu - row->read_others;
+    if (row->read_wait < 0)
+        row->read_wait = 0; /* likewise */
     for (int part = 0; part < ROAST_PART_COUNT; part++)
         if (fabs(row->parts[part]) < 1e-9)
             row->parts[part] = 0; /* likewise */
@@ -184,6 +189,8 @@ static roast_status add_rest(roast_budget_table *table, const roast_budget_row *
         rest.available -= row->available;
         rest.offcpu_io -= row->offcpu_io;
         rest.offcpu_runqueue -= row->offcpu_runqueue;
+        rest.read_cpu -= row->read_cpu;
+        rest.read_others -= row->read_others;
         for (int part = 0; part < ROAST_PART_COUNT; part++)
             rest.parts[part] -= row->parts[part];
     }
@@ -207,7 +214,7 @@ static roast_status finish_data(roast_budget_table *table, const roast_budget_ro
 }
 
 /* Sets a row's parts that nobody could tell to NaN, not 0. */
-static void forget_unknown(const roast_budget_work *work, roast_budget_row *row) {
+static void forget_unknown(const roast_budget_work *work, roast_budget_row *row, bool whole) {
     bool attempts = work->budget->has_attempts, spans = work->has_spans;
     bool chunks = work->chunk_count > 0, idle = work->sees_idle;
     const struct {
@@ -215,10 +222,11 @@ static void forget_unknown(const roast_budget_work *work, roast_budget_row *row)
         bool known;
     } parts[] = {{ROAST_PART_preprocessing, work->has_phases},
                  {ROAST_PART_client, work->has_phases || attempts},
-                 {ROAST_PART_before_process, chunks || attempts},
-                 {ROAST_PART_read, chunks || attempts},
-                 {ROAST_PART_compute_offcpu, chunks || attempts || spans},
-                 {ROAST_PART_after_process, attempts},
+                 {ROAST_PART_before_process, (chunks || attempts) && !whole},
+                 {ROAST_PART_read, (chunks || attempts) && !whole},
+                 {ROAST_PART_compute_cpu, !whole},
+                 {ROAST_PART_compute_offcpu, (chunks || attempts || spans) && !whole},
+                 {ROAST_PART_after_process, attempts && !whole},
                  {ROAST_PART_worker_overhead, attempts},
                  {ROAST_PART_reduction, attempts || spans},
                  {ROAST_PART_other_tasks, attempts || spans},
@@ -227,20 +235,26 @@ static void forget_unknown(const roast_budget_work *work, roast_budget_row *row)
                  {ROAST_PART_idle_starved, idle},
                  {ROAST_PART_idle_between, idle},
                  {ROAST_PART_idle_tail, idle || chunks}};
+    if (!whole)
+        row->parts[ROAST_PART_processing] = NAN;
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].known)
             row->parts[parts[i].part] = NAN;
     if (isnan(row->parts[ROAST_PART_compute_offcpu]))
         row->offcpu_io = row->offcpu_runqueue = row->offcpu_rest = NAN;
+    if (isnan(row->parts[ROAST_PART_read]))
+        row->read_cpu = row->read_others = row->read_wait = NAN;
 }
 
 static void forget_all_unknown(const roast_budget_work *work) {
-    forget_unknown(work, &work->budget->total);
+    /* Nothing is known about the inside of the processing tasks. */
+    bool whole = work->budget->total.parts[ROAST_PART_processing] > 0;
+    forget_unknown(work, &work->budget->total, whole);
     for (int split = 0; split < ROAST_SPLIT_COUNT; split++) {
         uint32_t count;
         roast_budget_rows(work->budget, (roast_budget_split)split, &count);
         for (uint32_t i = 0; i < count; i++)
-            forget_unknown(work, roast_budget_row_at(&work->budget->tables[split], i));
+            forget_unknown(work, roast_budget_row_at(&work->budget->tables[split], i), whole);
     }
 }
 
@@ -252,7 +266,8 @@ static roast_status finish(roast_budget *budget, bool unhosted) {
     if (unhosted)
         ROAST_TRY(add_rest(&budget->tables[ROAST_BY_host], &budget->total));
     ROAST_TRY(finish_data(&budget->tables[ROAST_BY_dataset], &budget->total));
-    return finish_data(&budget->tables[ROAST_BY_file], &budget->total);
+    ROAST_TRY(finish_data(&budget->tables[ROAST_BY_file], &budget->total));
+    return finish_data(&budget->tables[ROAST_BY_storage], &budget->total);
 }
 
 /* ---- all ---- */
@@ -270,7 +285,8 @@ static roast_status begin(roast_budget_work *work) {
                                                                                    : ROAST_ELIMIT;
 }
 
-static roast_status share_out(roast_budget_work *work) {
+roast_status roast_budget_share(roast_budget_work *work) {
+    work->shared = true;
     ROAST_TRY(roast_budget_find_phases(work));
     ROAST_TRY(roast_budget_find_tasks(work));
     ROAST_TRY(roast_budget_settle_phases(work));
@@ -351,8 +367,8 @@ roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, r
 
 roast_status roast_budget_end(roast_budget_work *work, roast_status status, roast_budget **out,
                               roast_error *err) {
-    if (status == ROAST_OK)
-        status = share_out(work);
+    if (status == ROAST_OK && !work->shared)
+        status = roast_budget_share(work);
     if (status != ROAST_OK)
         return give_up(work, status, err);
     reset(work);

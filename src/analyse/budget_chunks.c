@@ -52,6 +52,7 @@ static roast_status chunk_worker(roast_budget_work *work, const roast_chunk *chu
 
 roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklog *log,
                                     const roast_chunk *chunk) {
+    uint32_t number = work->added++;
     if ((chunk->have & ROAST_CHUNK_HAS(start_us)) == 0 ||
         (chunk->have & ROAST_CHUNK_HAS(duration_ns)) == 0)
         return ROAST_OK;
@@ -68,9 +69,13 @@ roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklo
         .io_wait = SECONDS(chunk, io_wait_ns),
         .runqueue = SECONDS(chunk, runqueue_wait_ns),
         .start = chunk->start_us,
+        .number = number,
         .thread = chunk->thread,
         .dataset = ROAST_NONE,
         .file = ROAST_NONE,
+        .storage = ROAST_NONE,
+        .others = (float)(SECONDS(chunk, cpu_process_ns) - SECONDS(chunk, cpu_user_ns) -
+                          SECONDS(chunk, cpu_system_ns)),
         .read_cpu = (float)SECONDS(chunk, read_cpu_ns),
         .worker = ROAST_NONE,
         .failed = chunk->error_type.data != NULL,
@@ -80,9 +85,12 @@ roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklo
     if (chunk->dataset.data != NULL)
         ROAST_TRY(roast_groups_find_ref(&tables[ROAST_BY_dataset].rows, chunk->packed.dataset,
                                         chunk->dataset, &clocks->dataset));
-    if (chunk->file.data != NULL)
+    if (chunk->file.data != NULL) {
         ROAST_TRY(roast_groups_find_ref(&tables[ROAST_BY_file].rows, chunk->packed.file,
                                         chunk->file, &clocks->file));
+        ROAST_TRY(roast_groups_find_storage(&tables[ROAST_BY_storage].rows, chunk->packed.file,
+                                            chunk->file, &clocks->storage));
+    }
     if (roast_run_attempts_view(work->run) == NULL) {
         work->chunk_count++;
         return ROAST_OK;

@@ -57,10 +57,12 @@ typedef struct roast_budget_task {
 typedef struct roast_budget_clocks {
     int64_t start;
     uint32_t worker;
+    uint32_t number; /* of the chunk among all that were added, from 0 */
     double before, duration, read, cpu, io_wait, runqueue;
     int64_t thread;
-    uint32_t dataset, file; /* or ROAST_NONE */
-    float read_cpu;         /* of `cpu`, in reads */
+    uint32_t dataset, file, storage; /* or ROAST_NONE */
+    float read_cpu;                  /* of `cpu`, in reads */
+    float others;                    /* CPU time of threads without a chunk */
     bool failed;
 } roast_budget_clocks;
 
@@ -110,6 +112,7 @@ typedef struct roast_budget_work {
     roast_budget_clocks *chunks;
     size_t chunks_capacity;
     uint32_t chunk_count;
+    uint32_t added;      /* chunks, with those that do not tell their time */
     uint32_t *by_origin; /* worker + 1 of the chunks of an origin in their log; 0: not known yet */
     size_t origins;
     roast_match match;
@@ -122,6 +125,7 @@ typedef struct roast_budget_work {
     roast_stretches client, waiting; /* for preprocessing */
     roast_stretches tails; /* on this machine: the last chunk had begun and had not ended */
     roast_stretches blind; /* on this machine: pieces ran without a record */
+    bool shared;           /* roast_budget_share was called */
 } roast_budget_work;
 
 /* ---- budget_stretches.c ---- */
@@ -167,11 +171,16 @@ roast_status roast_budget_find_tasks(roast_budget_work *work);
 
 /* ---- budget_sweep.c ---- */
 roast_status roast_budget_sweep(roast_budget_work *work);
+/* The CPU time of process() without the reads. If the CPU time of the reads was not measured, all CPU time counts,
+ * up to the time without the reads. */
+double roast_budget_compute_cpu(const roast_budget_clocks *chunk, double duration, double read);
 
 /* ---- budget.c ---- */
 /* The steps of roast_budget_compute, for callers that walk over the chunks anyway: begin, add each chunk, end. If
  * begin fails, there is nothing to end; it returns the errors of the whole. */
 roast_status roast_budget_begin(const roast_run *run, roast_budget_work *work, roast_error *err);
+/* Between the last chunk and the end, for callers that want to see the tasks: finds them, and makes the budget. */
+roast_status roast_budget_share(roast_budget_work *work);
 /* `status`: of the walk; where it is not ROAST_OK, the work is only given up. */
 roast_status roast_budget_end(roast_budget_work *work, roast_status status, roast_budget **out,
                               roast_error *err);

@@ -28,6 +28,7 @@ typedef struct sweep {
     int64_t now;
     int64_t threads, running, waiting, lost; /* how many there are now */
     double weight; /* time that a running task had a thread: more tasks than threads share them */
+    double excess; /* s that chunks took longer than their tasks seem to have had a thread */
     moment *moments;
     size_t capacity, count;
     roast_budget_cpu cpu; /* loaded where pieces of work ran without a record */
@@ -45,6 +46,8 @@ static roast_status add_moment(sweep *s, moment_kind kind, int64_t when, uint64_
 
 static roast_status add_task(sweep *s, uint64_t index) {
     const roast_budget_task *task = &s->work->tasks[index];
+    if (task->chunk != ROAST_NONE)
+        __builtin_prefetch(&s->work->chunks[task->chunk]);
     if (task->start != ROAST_NO_TIME) {
         ROAST_TRY(add_moment(s, SENT, task->sent, index));
         ROAST_TRY(add_moment(s, START, task->start, index));
@@ -64,6 +67,15 @@ static int in_order(const void *a, const void *b) {
     if (x->when != y->when)
         return x->when < y->when ? -1 : 1;
     return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* Those of a worker that did one task after the other come in order. */
+static void sort_moments(sweep *s) {
+    for (size_t i = 1; i < s->count; i++)
+        if (in_order(&s->moments[i - 1], &s->moments[i]) > 0) {
+            qsort(s->moments, s->count, sizeof *s->moments, in_order);
+            return;
+        }
 }
 
 /* ---- idle ---- */
@@ -140,16 +152,39 @@ static void split_offcpu(sweep *s, const roast_budget_clocks *chunk, double off,
     }
 }
 
-/* The CPU time of process() without the reads. If the CPU time of the reads was not measured, all CPU time counts,
- * up to the time without the reads. */
-static double compute_cpu(const roast_budget_clocks *chunk, double duration, double read) {
+/* Splits the time in reads. When other threads computed is not known: it was in the reads as far as it fits. */
+static void split_read(sweep *s, const roast_budget_clocks *chunk, double read, double scale) {
+    double cpu = least((double)chunk->read_cpu, read);
+    double others = least((double)chunk->others, read - cpu);
+    roast_budget_row *rows[ROAST_BUDGET_ROWS] = {NULL};
+    unsigned count = roast_budget_rows_of(s->work, s->worker, chunk, rows);
+    for (unsigned i = 0; i < count; i++) {
+        rows[i]->read_cpu += cpu * scale;
+        rows[i]->read_others += others * scale;
+    }
+}
+
+double roast_budget_compute_cpu(const roast_budget_clocks *chunk, double duration, double read) {
     double reads = isnan(chunk->read_cpu) ? 0 : (double)chunk->read_cpu;
     double cpu = chunk->cpu > reads ? chunk->cpu - reads : 0;
     return least(cpu, duration - read);
 }
 
-static const roast_budget_clocks no_clocks = {
-    .io_wait = NAN, .runqueue = NAN, .read_cpu = NAN, .dataset = ROAST_NONE, .file = ROAST_NONE};
+static const roast_budget_clocks no_clocks = {.io_wait = NAN,
+                                              .runqueue = NAN,
+                                              .read_cpu = NAN,
+                                              .others = NAN,
+                                              .dataset = ROAST_NONE,
+                                              .file = ROAST_NONE,
+                                              .storage = ROAST_NONE};
+
+/* The clocks of a chunk are exact. When its task ran is not: Dask corrects that by its estimate of the worker's clock,
+ * which differs from task to task by what a heartbeat takes (50 ms on a busy machine). So tasks of one thread seem to
+ * overlap. A task that others share a thread with, or that is not all within the run, differs by more. */
+static bool is_jitter(const roast_budget_work *work, const roast_budget_task *task, double excess) {
+    static const double MOST = 0.25; /* s */
+    return excess <= MOST && task->start >= work->from && task->stop <= work->to;
+}
 
 /* Distributes the `seconds` that a processing task had a thread. */
 static void add_processing(sweep *s, const roast_budget_task *task, double seconds) {
@@ -159,29 +194,38 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
             add(s, ROAST_PART_compute_cpu, seconds * s->work->cpu_share);
             add(s, ROAST_PART_compute_offcpu, seconds * (1 - s->work->cpu_share));
             split_offcpu(s, &no_clocks, seconds, 1);
+        } else if (s->work->chunk_count == 0) {
+            add(s, ROAST_PART_processing, seconds);
         }
         return;
     }
     const roast_budget_clocks *chunk = &s->work->chunks[task->chunk];
     double before =
         isnan(chunk->before) ? (double)(chunk->start - task->start) / 1e6 : chunk->before;
-    before = before < 0 ? 0 : least(before, whole);
-    double duration = least(chunk->duration, whole - before);
+    before = before < 0 ? 0 : before;
+    double duration = chunk->duration, excess = before + duration - seconds;
+    bool fits = excess <= 0 || is_jitter(s->work, task, excess);
+    if (!fits) {
+        before = least(before, whole);
+        duration = least(duration, whole - before);
+    }
     double read = isnan(chunk->read) ? 0 : least(chunk->read, duration);
-    /* The clocks of a chunk are exact. Where tasks seem to overlap a little on a thread, after_process takes it. */
-    bool fits = before + duration <= seconds;
     double scale = fits ? 1 : whole > 0 ? seconds / whole : 0;
+    s->excess += fits && excess > 0 ? excess : 0;
+    double after = (fits ? fmax(seconds, before + duration) : whole) - before - duration;
     const struct {
         roast_budget_part part;
         double seconds;
     } shares[] = {{ROAST_PART_before_process, before},
                   {ROAST_PART_read, read},
-                  {ROAST_PART_after_process, (fits ? seconds : whole) - before - duration}};
+                  {ROAST_PART_after_process, after}};
     for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)
         roast_budget_add(s->work, shares[i].part, shares[i].seconds * scale, s->worker, chunk);
+    if (read > 0)
+        split_read(s, chunk, read, scale);
     if (isnan(chunk->cpu))
         return; /* not known how: it stays unaccounted */
-    double cpu = compute_cpu(chunk, duration, read), off = duration - read - cpu;
+    double cpu = roast_budget_compute_cpu(chunk, duration, read), off = duration - read - cpu;
     roast_budget_add(s->work, ROAST_PART_compute_cpu, cpu * scale, s->worker, chunk);
     roast_budget_add(s->work, ROAST_PART_compute_offcpu, off * scale, s->worker, chunk);
     split_offcpu(s, chunk, off, scale);
@@ -207,6 +251,21 @@ static void end_task(sweep *s, const roast_budget_task *task) {
     case ROAST_USE_LOST:
         roast_budget_add(s->work, ROAST_PART_lost, seconds, s->worker, chunk);
         break;
+    }
+}
+
+/* What chunks took longer is missing in the time between tasks, or in that of tasks without clocks of their own. */
+static void pay_excess(sweep *s) {
+    static const roast_budget_part parts[] = {
+        ROAST_PART_worker_overhead, ROAST_PART_idle_between, ROAST_PART_idle_starved,
+        ROAST_PART_idle_tail,       ROAST_PART_idle_ramp_up, ROAST_PART_client,
+        ROAST_PART_preprocessing,   ROAST_PART_other_tasks,  ROAST_PART_reduction};
+    const roast_budget_row *row =
+        roast_budget_row_at(&s->work->budget->tables[ROAST_BY_worker], s->worker);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && s->excess > 0; i++) {
+        double paid = least(s->excess, fmax(0, row->parts[parts[i]]));
+        add(s, parts[i], -paid);
+        s->excess -= paid;
     }
 }
 
@@ -262,6 +321,9 @@ static void happen(sweep *s, const moment *next) {
     }
 }
 
+/* The tasks of a worker are scattered in memory: so many before one is needed, it is asked for. */
+enum { AHEAD = 16 };
+
 static roast_status sweep_worker(sweep *s) {
     roast_budget_work *work = s->work;
     const roast_budget_worker *worker = &work->workers[s->worker];
@@ -271,16 +333,18 @@ static roast_status sweep_worker(sweep *s) {
         ROAST_TRY(add_moment(s, LIFE_BEGINS, life->from, worker->first_life + i));
     }
     const uint32_t *order = work->order + worker->first_task;
-    for (uint64_t i = 0; i < worker->tasks; i++)
+    for (uint64_t i = 0; i < worker->tasks; i++) {
+        if (i + AHEAD < worker->tasks)
+            __builtin_prefetch(&work->tasks[order[i + AHEAD]]);
         ROAST_TRY(add_task(s, order[i]));
+    }
     for (uint32_t i = 0; i < worker->lives; i++) {
         const roast_budget_life *life = &work->lives[worker->first_life + i];
         ROAST_TRY(add_moment(s, LIFE_ENDS, life->to, worker->first_life + i));
     }
-    if (s->count > 0)
-        qsort(s->moments, s->count, sizeof *s->moments, in_order);
+    sort_moments(s);
     s->threads = s->running = s->waiting = s->lost = 0;
-    s->weight = 0;
+    s->weight = s->excess = 0;
     s->now = work->from;
     if (work->blind.count > 0 && !work->has_spans)
         ROAST_TRY(roast_budget_cpu_load(roast_run_series_view(work->run), s->worker, &s->cpu));
@@ -288,6 +352,7 @@ static roast_status sweep_worker(sweep *s) {
         pass(s, s->moments[i].when);
         happen(s, &s->moments[i]);
     }
+    pay_excess(s);
     return ROAST_OK;
 }
 

@@ -21,12 +21,29 @@ static roast_status add_task(roast_budget_work *work, roast_budget_task task) {
     return ROAST_OK;
 }
 
-/* The chunk that ran in a try. */
-static uint32_t chunk_of(const roast_budget_work *work, const roast_attempt *attempt,
-                         uint32_t worker) {
-    uint64_t key = roast_match_key(attempt);
+/* The tasks that were added last, and whose chunks are not known yet. */
+enum { TRIES = 64 };
+typedef struct unmatched {
+    roast_match_try tries[TRIES];
+    size_t count;
+} unmatched;
+
+static void find_chunks(roast_budget_work *work, unmatched *last) {
+    uint32_t chunks[TRIES];
+    roast_match_find_all(&work->match, last->tries, last->count, chunks);
+    for (size_t i = 0; i < last->count; i++)
+        work->tasks[work->task_count - last->count + i].chunk = chunks[i];
+    last->count = 0;
+}
+
+static void find_chunk_of(roast_budget_work *work, const roast_attempt *attempt, uint32_t worker,
+                          unmatched *last) {
     int64_t when = attempt->start_us != ROAST_NO_TIME ? attempt->start_us : attempt->ended_us;
-    return key != 0 ? roast_match_find(&work->match, key, worker, when) : ROAST_NONE;
+    int64_t until = attempt->stop_us != ROAST_NO_TIME ? attempt->stop_us : attempt->ended_us;
+    last->tries[last->count++] =
+        (roast_match_try){roast_match_key(attempt), when, worker, attempt->thread, until};
+    if (last->count == TRIES)
+        find_chunks(work, last);
 }
 
 static roast_task_use use_of(const roast_attempt *attempt, bool preprocessing) {
@@ -94,6 +111,7 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
         workers[i] = roast_budget_worker_of(work, roast_attempts_worker(attempts, i));
     roast_attempt_cursor cursor;
     roast_attempt attempt;
+    unmatched last = {.count = 0};
     roast_status status = roast_match_sort(&work->match);
     roast_attempt_cursor_init(&cursor, attempts);
     while (status == ROAST_OK && roast_attempt_cursor_next(&cursor, &attempt)) {
@@ -108,14 +126,17 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
                                   .stop = attempt.stop_us,
                                   .ended = attempt.ended_us,
                                   .worker = worker,
-                                  .chunk = chunk_of(work, &attempt, worker),
+                                  .chunk = ROAST_NONE,
                                   .use = (uint8_t)use_of(&attempt, preprocessing)};
         put_in_order(&task);
         status = add_task(work, task);
+        if (status == ROAST_OK)
+            find_chunk_of(work, &attempt, worker, &last);
         if (attempt.kind == ROAST_KIND_processing && task.start != ROAST_NO_TIME &&
             task.start > work->tail)
             work->tail = task.start;
     }
+    find_chunks(work, &last);
     roast_free(workers);
     roast_match_reset(&work->match);
     return status;

@@ -51,6 +51,10 @@ static roast_severity severity_of(const roast_diagnosis *d, const roast_verdict 
         severity = ROAST_SEVERITY_note;
     if (verdict->confidence < roast_limit.sure && severity > ROAST_SEVERITY_warning)
         severity = ROAST_SEVERITY_warning;
+    /* Nothing matters as much as what made a run fail. */
+    if (roast_ending_outcome(roast_run_ending_view(d->run)) == ROAST_END_failed &&
+        severity > ROAST_SEVERITY_warning)
+        severity = ROAST_SEVERITY_warning;
     if (severity < verdict->least)
         severity = verdict->least;
     return severity > verdict->most ? verdict->most : severity;
@@ -137,8 +141,14 @@ static roast_status cannot(roast_status status, roast_error *err) {
                            roast_status_text(status));
 }
 
+typedef struct follower {
+    roast_status (*then)(const roast_diagnosis *d, void *context); /* may be NULL */
+    void *context;
+} follower;
+
 /* Runs the rules; takes ownership of the facts. */
-static roast_status judge(roast_diagnosis *d, roast_findings **out, roast_error *err) {
+static roast_status judge(roast_diagnosis *d, const follower *next, roast_findings **out,
+                          roast_error *err) {
     roast_status status = roast_facts_finish(&d->facts);
     if (status == ROAST_OK)
         status = roast_findings_new(&d->findings, NULL);
@@ -149,6 +159,8 @@ static roast_status judge(roast_diagnosis *d, roast_findings **out, roast_error 
         take_before(d);
         d->tries = roast_tries_sum(roast_run_attempts_view(d->run));
         status = ask_rules(d);
+        if (status == ROAST_OK && next->then != NULL)
+            status = next->then(d, next->context);
     }
     roast_facts_reset(&d->facts);
     if (status != ROAST_OK) {
@@ -181,6 +193,12 @@ static roast_status walk_chunks(const roast_run *run, roast_facts *facts,
 
 roast_status roast_diagnose_run(const roast_run *run, const roast_metrics *metrics,
                                 roast_findings **out, roast_error *err) {
+    return roast_diagnose_then(run, metrics, NULL, NULL, out, err);
+}
+
+roast_status roast_diagnose_then(const roast_run *run, const roast_metrics *metrics,
+                                 roast_status (*then)(const roast_diagnosis *d, void *context),
+                                 void *context, roast_findings **out, roast_error *err) {
     roast_diagnosis d = {.run = run, .metrics = metrics};
     roast_budget_work work;
     roast_budget *budget = NULL;
@@ -193,7 +211,7 @@ roast_status roast_diagnose_run(const roast_run *run, const roast_metrics *metri
         status = roast_budget_end(&work, status, &budget, err);
     d.budget = budget;
     if (status == ROAST_OK) {
-        status = judge(&d, out, err);
+        status = judge(&d, &(follower){then, context}, out, err);
     } else {
         roast_facts_reset(&d.facts);
         status = cannot(status, err);

@@ -100,6 +100,9 @@ static roast_status pressure(roast_diagnosis *d) {
                   roast_say_time(lost));
     if (found.percent > 0) {
         double events = roast_diagnosis_metric(d, "chunk_events_mean");
+        double most = roast_diagnosis_most_events(d);
+        if (most >= 1 && most < events)
+            d->remedy[ROAST_FINDING_memory_pressure] = roast_round_events(most);
         roast_say(&v.advice, "memory_limit=\"%s\" per worker",
                   roast_say_bytes(found.bytes / (roast_limit.memory_goal / 100)));
         if (events > 1 && d->facts.rss_growth.mean > 0)
@@ -233,6 +236,12 @@ static void doubt_budget(const roast_diagnosis *d, doubts *all) {
     all->serious |= share >= roast_limit.unaccounted_warning && d->facts.count > 0;
 }
 
+/* Chunks that are known to be done, by the executor or in Coffea's report. */
+static double processed(const roast_diagnosis *d) {
+    int64_t done = roast_ending_get_pieces(roast_run_ending_view(d->run)).done;
+    return done > 0 ? (double)done : roast_diagnosis_metric(d, "num_chunks");
+}
+
 roast_status roast_rules_measurement(roast_diagnosis *d) {
     doubts all = {.serious = false};
     doubt_records(d, &all);
@@ -248,8 +257,13 @@ roast_status roast_rules_measurement(roast_diagnosis *d) {
     v.most = v.least;
     roast_say(&v.title, "The measurement is not complete");
     roast_say(&v.evidence, "%s.", all.words.text);
-    roast_say(&v.advice,
-              "The other findings may be affected; the notes of the run say what could not be "
-              "measured, and why.");
+    if (d->facts.count == 0 && d->facts.failed == 0 && processed(d) > 0)
+        roast_say(&v.advice,
+                  "Decorate process() with @track_metrics: then each chunk tells where its time "
+                  "went.");
+    else
+        roast_say(&v.advice,
+                  "The other findings may be affected; the notes of the run say what could not be "
+                  "measured, and why.");
     return roast_diagnosis_add(d, &v);
 }

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyse/chunk_cost.h"
+#include "analyse/chunk_names.h"
 #include "analyse/diagnose_internal.h"
 
 /* ---- groups ---- */
@@ -21,17 +23,15 @@ roast_status roast_facts_group(roast_facts *facts, roast_budget_split by, roast_
 }
 
 static roast_status name_groups(roast_facts *facts, const roast_chunk *chunk, roast_fact *fact) {
-    const roast_str names[ROAST_SPLIT_COUNT] = {[ROAST_BY_worker] = chunk->worker,
-                                                [ROAST_BY_host] = chunk->host,
-                                                [ROAST_BY_dataset] = chunk->dataset,
-                                                [ROAST_BY_file] = chunk->file};
-    const uint32_t refs[ROAST_SPLIT_COUNT] = {[ROAST_BY_worker] = chunk->packed.origin,
-                                              [ROAST_BY_host] = chunk->packed.origin,
-                                              [ROAST_BY_dataset] = chunk->packed.dataset,
-                                              [ROAST_BY_file] = chunk->packed.file};
+    const roast_chunk_names of = roast_chunk_names_of(chunk);
     for (int by = 0; by < ROAST_SPLIT_COUNT; by++)
-        ROAST_TRY(find_group(facts, (roast_budget_split)by, refs[by], names[by], &fact->group[by]));
-    return ROAST_OK;
+        ROAST_TRY(
+            find_group(facts, (roast_budget_split)by, of.refs[by], of.names[by], &fact->group[by]));
+    facts->storages.size = sizeof(roast_fact_group);
+    return chunk->file.data == NULL
+               ? ROAST_OK
+               : roast_groups_find_storage(&facts->storages, chunk->packed.file, chunk->file,
+                                           &fact->storage);
 }
 
 static void add_to_group(roast_fact_group *group, const roast_fact *fact) {
@@ -110,7 +110,8 @@ static roast_status add_sections(roast_facts *facts, const roast_chunklog *log,
         double self = (double)facts->open[i].own / 1e9;
         if (facts->open[i].name.data == NULL || !(self > 0))
             continue;
-        ROAST_TRY(roast_groups_find(&facts->sections, facts->open[i].name, &id));
+        ROAST_TRY(roast_groups_find_listed(&facts->sections, chunk->packed.layout,
+                                           chunk->n_sections, i, facts->open[i].name, &id));
         roast_fact_section *section = roast_groups_item(&facts->sections, id);
         section->self += self;
         if (off > 0) {
@@ -128,28 +129,24 @@ static roast_status add_sections(roast_facts *facts, const roast_chunklog *log,
 #define NUMBER(chunk, field)                                                                       \
     ((chunk)->have & ROAST_CHUNK_HAS(field) ? (double)(chunk)->field : (double)NAN)
 
-/* How long reads were off the CPU to wait for data. Waiting for a core is in reads as much as elsewhere.
- * Where the CPU time of reads is not known, all waiting is in them as far as it can. */
-static double waiting_reads(double read, double read_cpu, double off, double queue) {
-    if (isnan(read_cpu))
-        return fmin(read, off - queue);
-    return off > 0 ? fmin(fmax(0, read - read_cpu), off) * (off - queue) / off : 0;
-}
-
 /* Splits the time in process(); how long it was off the CPU for a reason that is none of the others. */
-static double add_times(roast_facts *facts, const roast_fact *fact, double io_wait, double read_cpu,
+static double add_times(roast_facts *facts, const roast_fact *fact, const roast_chunk *chunk,
                         const read_sums *reads) {
+    double io_wait = SECONDS(chunk, io_wait_ns), read_cpu = SECONDS(chunk, read_cpu_ns);
+    double others = SECONDS(chunk, cpu_process_ns) - (double)fact->cpu;
     double duration = (double)fact->duration, read = fmin(reads->seconds, duration);
     facts->read += read;
     if (isnan(fact->cpu))
         return 0;
     double off = fmax(0, duration - (double)fact->cpu);
     double queue = isnan(fact->queue) ? 0 : fmin((double)fact->queue, off);
-    double wait = waiting_reads(read, read_cpu, off, queue);
+    double wait = roast_waiting_reads(read, read_cpu, off, queue);
     facts->timed += duration;
     facts->cpu += fmin((double)fact->cpu, duration);
     facts->queue += queue;
-    facts->read_wait += wait;
+    double helped = others > 0 ? fmin(others, wait) : 0;
+    facts->read_wait += wait - helped;
+    facts->read_others += helped;
     facts->read_busy += isnan(read_cpu) ? fmax(0, read - wait - queue) : fmin(read, read_cpu);
     facts->rest += off - queue - wait;
     facts->io_wait += isnan(io_wait) ? 0 : io_wait;
@@ -212,8 +209,7 @@ roast_status roast_facts_add(roast_facts *facts, const roast_chunklog *log,
         facts->reads += reads.count;
     }
     fact.preloaded = (float)preloaded_bytes(chunk, &reads);
-    double off =
-        add_times(facts, &fact, SECONDS(chunk, io_wait_ns), SECONDS(chunk, read_cpu_ns), &reads);
+    double off = add_times(facts, &fact, chunk, &reads);
     if (chunk->n_sections > 0)
         ROAST_TRY(add_sections(facts, log, chunk, (double)fact.duration, off));
     facts->has_queue = facts->has_queue || !isnan(fact.queue);

@@ -27,13 +27,13 @@ typedef struct roast_fact {
     float preloaded, accessed; /* bytes */
     union {
         struct {
-            uint32_t dataset, worker, host, file; /* ROAST_NOBODY: not known */
+            uint32_t dataset, worker, host, file, storage; /* ROAST_NOBODY: not known */
         };
         uint32_t group[ROAST_SPLIT_COUNT];
     };
 } roast_fact;
 _Static_assert(ROAST_BY_dataset == 0 && ROAST_BY_worker == 1 && ROAST_BY_host == 2 &&
-                   ROAST_BY_file == 3,
+                   ROAST_BY_file == 3 && ROAST_BY_storage == 4,
                "the groups of a fact are in the order of the splits");
 
 /* A worker, host, dataset or file that chunks name. */
@@ -66,7 +66,7 @@ typedef struct roast_facts {
     size_t capacity, count;
     union { /* an item: roast_fact_group */
         struct {
-            roast_groups datasets, workers, hosts, files;
+            roast_groups datasets, workers, hosts, files, storages;
         };
         roast_groups by[ROAST_SPLIT_COUNT];
     };
@@ -79,9 +79,10 @@ typedef struct roast_facts {
     /* Of the chunks that tell their CPU time. */
     double timed, cpu, queue, read_wait, rest, io_wait;
     bool has_queue;
-    double read;      /* in process() */
-    double read_busy; /* of it, neither waiting for data nor for a core */
-    double reads;     /* how many, without those of preloaded columns */
+    double read;        /* in process() */
+    double read_busy;   /* of it, neither waiting for data nor for a core */
+    double read_others; /* of it, the thread waited and threads without a chunk computed */
+    double reads;       /* how many, without those of preloaded columns */
     uint64_t with_reads;
     double reread;          /* s: of a branch that the same chunk had read before */
     double reread_branches; /* how many such reads */
@@ -129,6 +130,8 @@ static inline double roast_fact_cost(const roast_fact *fact) {
 
 /* ---- the diagnosis ---- */
 
+#define ROAST_SLOW_FILES 20u /* are looked at; each takes a walk over all chunks */
+
 typedef struct roast_diagnosis {
     const roast_run *run;
     const roast_metrics *metrics;
@@ -142,6 +145,12 @@ typedef struct roast_diagnosis {
     double span;      /* from the first chunk's start to the last one's end */
     double after;     /* from the last chunk's end to the end of the run; NaN: not known */
     bool made[ROAST_FINDING_KIND_COUNT];
+    /* What a rule would set in the next run, as a number; 0: nothing. Threads of all workers together for the kinds
+     * about workers, else the events of a chunk. */
+    double remedy[ROAST_FINDING_KIND_COUNT];
+    bool crowded; /* too_many_workers is about threads that waited for a core */
+    uint32_t slow_files[ROAST_SLOW_FILES]; /* of straggler_file, the slowest first */
+    uint32_t n_slow_files;
     double straggled; /* s: what chunks took longer on slow hosts and workers */
     /* The model of the chunks' cost. */
     bool has_model;
@@ -168,7 +177,10 @@ const char *roast_say_code(double count);                    /* "120_000": as Py
 const char *roast_say_percent(double share);                 /* "96%" */
 const char *roast_say_times(double ratio);                   /* "2.1" */
 const char *roast_say_many(double count, const char *thing); /* "1 worker", "1,200 workers" */
-const char *roast_say_name(roast_str name); /* one line, shortened at its beginning */
+const char *roast_say_name(roast_str name); /* one line; a long one is cut at its end, "…" */
+const char *roast_say_file(roast_str path); /* of a long path, the last part */
+/* " Its path is ...", if roast_say_file left a part of it out. */
+void roast_say_path(roast_words *words, roast_str path);
 
 /* The finding of a rule; its severity follows from the saving, and is at least `least`. */
 typedef struct roast_verdict {
@@ -189,9 +201,27 @@ double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part);
 /* Idle core-seconds from the start of the last chunk to the end of the chunks. */
 double roast_diagnosis_tail(const roast_diagnosis *d);
 double roast_diagnosis_metric(const roast_diagnosis *d, const char *key);
+/* The events of the longest file and of the largest chunk that fits in a worker's memory: infinite if that is not
+ * known, 0 if none would fit. */
+double roast_diagnosis_longest_file(const roast_diagnosis *d);
+double roast_diagnosis_most_events(const roast_diagnosis *d);
+/* A round number of events, not above this one. */
+double roast_round_events(double events);
+
+/* Calls `then` when the rules have been asked, while the facts are there; `then` may be NULL. */
+roast_status roast_diagnose_then(const roast_run *run, const roast_metrics *metrics,
+                                 roast_status (*then)(const roast_diagnosis *d, void *context),
+                                 void *context, roast_findings **out, roast_error *err);
+
+/* ---- diagnose_storage.c ---- */
+/* Storages that are slower than the others for the same datasets. `excess` of each chunk: log of its `cost` over what is
+ * expected of a chunk of its dataset and size, NaN: nothing is. What a slow storage explains is subtracted, whether or
+ * not it is worth a finding: no worker, host or file is blamed for it. */
+roast_status roast_straggler_storages(roast_diagnosis *d, double (*cost)(const roast_fact *fact),
+                                      const char *where, double *excess);
 
 /* ---- the rules, in this order: some make no finding if an earlier one has explained the same ---- */
-roast_status roast_rules_stragglers(roast_diagnosis *d); /* host, worker, file */
+roast_status roast_rules_stragglers(roast_diagnosis *d); /* storage, host, worker, file */
 roast_status roast_rules_sizes(roast_diagnosis *d);      /* chunks, before process(), metadata */
 roast_status roast_rules_balance(roast_diagnosis *d);    /* tail, workers */
 roast_status roast_rules_threads(roast_diagnosis *d);    /* Python's lock */
@@ -204,6 +234,8 @@ roast_status roast_rules_losses(roast_diagnosis *d);
 roast_status roast_rules_skipped(roast_diagnosis *d);
 roast_status roast_rules_measurement(roast_diagnosis *d);
 
+/* Whether the file that it names could not be opened or read; NULL is none. */
+bool roast_is_error_of_file(const roast_run_error *error);
 /* Core-seconds that were lost with workers whose memory was full. */
 roast_status roast_lost_to_memory(const roast_diagnosis *d, double *seconds, uint32_t *workers);
 

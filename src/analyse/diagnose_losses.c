@@ -69,16 +69,16 @@ static void say_losses(roast_words *words, const loss *sum) {
     if (sum->error.data != NULL)
         roast_say(words, " (%s)", roast_say_name(sum->error));
     if (sum->lost > 0)
-        roast_say_next(words, "%s were lost with a worker or cancelled",
-                       roast_say_many((double)sum->lost, "task"));
+        roast_say_next(words, "%s %s lost with a worker or cancelled",
+                       roast_say_many((double)sum->lost, "task"), sum->lost == 1 ? "was" : "were");
     if (sum->recomputed > 0)
         roast_say_next(words, "%s had to be made again",
                        roast_say_many((double)sum->recomputed, "result"));
     if (sum->workers > 0)
         roast_say_next(words, "%s left unexpectedly", roast_say_many(sum->workers, "worker"));
     if (sum->pieces > 0)
-        roast_say_next(words, "%s of the input was never processed",
-                       roast_say_many(sum->pieces, "piece"));
+        roast_say_next(words, "%s of the input %s never processed",
+                       roast_say_many(sum->pieces, "piece"), sum->pieces == 1 ? "was" : "were");
     roast_say(words, ".");
 }
 
@@ -97,19 +97,23 @@ static void say_message(roast_words *words, roast_str text) {
         roast_say(words, "%.*s%s", (int)shown.len, shown.data, shown.len < first.len ? "…" : "");
 }
 
+bool roast_is_error_of_file(const roast_run_error *error) {
+    static const char *const types[] = {"FileNotFoundError", "OSError", "PermissionError",
+                                        "TimeoutError", "IsADirectoryError"};
+    return error != NULL && error->file.data != NULL &&
+           is_one_of(error->type, types, sizeof types / sizeof *types);
+}
+
 /* What to do about the error that ended the run. */
 static void advise_on(roast_words *advice, const roast_diagnosis *d, const roast_run_error *error) {
     static const char *const killed[] = {"BrokenProcessPool", "TerminatedWorkerError",
                                          "BrokenExecutor"};
-    static const char *const files[] = {"FileNotFoundError", "OSError", "PermissionError",
-                                        "TimeoutError", "IsADirectoryError"};
     if (is_one_of(error->type, killed, sizeof killed / sizeof *killed))
         roast_say(advice,
                   "A process of the pool was killed, most often because memory ran out: use "
                   "fewer workers or smaller chunks. The log of the kernel (dmesg) names a "
                   "process that it killed.");
-    else if (error->file.data != NULL &&
-             is_one_of(error->type, files, sizeof files / sizeof *files))
+    else if (roast_is_error_of_file(error))
         roast_say(advice,
                   "Check the file. Runner(skipbadfiles=True) goes on without bad files, and "
                   "metrics[\"skipped_files\"] lists them.");
@@ -137,7 +141,7 @@ static roast_status add_failure(roast_diagnosis *d, const loss *sum, double seco
         roast_say(&v.evidence, "%s: ", roast_say_name(error->type));
         say_message(&v.evidence, error->message);
         if (error->file.data != NULL)
-            roast_say(&v.evidence, ", in %s", roast_say_name(error->file));
+            roast_say(&v.evidence, ", in %s", roast_say_file(error->file));
     }
     if (error == NULL)
         roast_say(&v.evidence, "Its error is not known");
@@ -182,6 +186,10 @@ roast_status roast_rules_losses(roast_diagnosis *d) {
     if (workers > 0)
         roast_say(&v.advice,
                   "mc.lost_workers says when each left and the likely cause; see also its log.");
+    else if (roast_ending_skipped_count(roast_run_ending_view(d->run)) > 0)
+        roast_say(&v.advice,
+                  "metrics[\"skipped_files\"] lists the files that were left out after several "
+                  "tries; mend them, or take them out of the fileset.");
     else
         roast_say(&v.advice,
                   "%s the exceptions; fix the cause, or skip bad files "
@@ -211,7 +219,7 @@ roast_status roast_rules_skipped(roast_diagnosis *d) {
     for (uint32_t i = 0; i < count && i < NAMED; i++) {
         roast_skipped_file skipped = roast_ending_skipped(ending, i);
         roast_say_next(&v.evidence, "%s, %s", roast_say_name(skipped.dataset),
-                       roast_say_name(skipped.file));
+                       roast_say_file(skipped.file));
         if (skipped.reason.data == NULL)
             continue;
         roast_say(&v.evidence, " (");

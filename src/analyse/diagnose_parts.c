@@ -24,7 +24,7 @@ static const part_rule rules[] = {
      ROAST_FINDING_client_bound,
      {ROAST_FINDING_reduction_bound, ROAST_FINDING_reduction_bound},
      0.7,
-     "of the core time was waiting for the program itself",
+     "of the core time the workers waited for your program",
      "of core time passed while no task was there: the program was building its input, merging "
      "outputs, or doing something else between two calls.",
      "Do such work before or after the context, start the workers later, or let them go before it "
@@ -34,8 +34,7 @@ static const part_rule rules[] = {
      {ROAST_FINDING_too_many_workers, ROAST_FINDING_too_many_workers},
      0.7,
      "of the core time passed before the workers got their first task",
-     "of core time were paid from the beginning of the run, or the arrival of a worker, to its "
-     "first "
+     "of core time passed from the beginning of the run, or the arrival of a worker, to its first "
      "task.",
      "Enter the context when the workers are there (client.wait_for_workers(n)) and the input is "
      "known, or start workers while the first chunks run; a longer run pays it only once."},

@@ -75,6 +75,9 @@ static roast_status io_bound(roast_diagnosis *d) {
     roast_say(&v.evidence,
               "Reads inside process() took %s, of which the thread was off the CPU for %s.",
               roast_say_time(facts->read), roast_say_time(facts->read_wait));
+    if (facts->read_others > 0)
+        roast_say(&v.evidence, " For another %s it waited while other threads computed.",
+                  roast_say_time(facts->read_others));
     if (rate > 0)
         roast_say(&v.evidence, " A thread got %s per second.", roast_say_bytes(rate));
     if (disk)
@@ -163,6 +166,12 @@ static roast_status reread(roast_diagnosis *d) {
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_reread_branches, saving, 0.7);
     if (baskets && saving > facts->reread) {
+        /* Chunks of two baskets read half as much again as there is. */
+        double now = roast_diagnosis_metric(d, "chunk_events_mean"), wanted = 2 * times * now;
+        wanted =
+            fmin(fmin(wanted, roast_diagnosis_longest_file(d)), roast_diagnosis_most_events(d));
+        if (wanted >= roast_limit.size_step * now)
+            d->remedy[ROAST_FINDING_reread_branches] = roast_round_events(wanted);
         roast_say(&v.title, "The same bytes are read %s times", roast_say_times(times));
         roast_say(&v.evidence,
                   "%s were read from branches that have %s in all files: chunks end inside "

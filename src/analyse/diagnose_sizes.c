@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/chunk_cost.h"
 #include "analyse/diagnose_internal.h"
 
 /* The time before process() without the first, cold chunk of each worker. */
@@ -16,17 +17,12 @@ static double usual_before(const roast_diagnosis *d) {
 
 /* *error: standard error of the fixed cost. */
 static bool fit_dataset(const roast_diagnosis *d, roast_fact_group *dataset, double *error) {
-    double intercept, slope, r;
-    const roast_line *line = &dataset->line;
-    if (line->count < roast_limit.least_chunks || !(line->mean_x > 0) ||
-        sqrt(line->m2_x / (double)line->count) < roast_limit.fit_spread * line->mean_x)
+    roast_chunk_cost cost;
+    if (!roast_chunk_cost_fit(&dataset->line, &cost))
         return false;
-    if (!roast_line_fit(line, &intercept, &slope) || !roast_line_correlation(line, &r) ||
-        !(slope > 0) || r < roast_limit.fit_correlation)
-        return false;
-    dataset->fixed = fmax(0, intercept) + d->facts.untold_before;
-    dataset->slope = slope;
-    *error = roast_line_intercept_error(line);
+    dataset->fixed = cost.fixed + d->facts.untold_before;
+    dataset->slope = cost.slope;
+    *error = cost.error;
     return true;
 }
 
@@ -85,11 +81,10 @@ static void find_model(roast_diagnosis *d) {
 
 /* ---- predictions ---- */
 
-/* How many chunks there would be: none reaches beyond a file. */
 static double chunks_of_size(const roast_facts *facts, double size) {
     double chunks = 0;
     for (uint32_t i = 0; i < roast_groups_count(&facts->files); i++)
-        chunks += ceil(roast_fact_group_at(&facts->files, i)->events / size);
+        chunks += roast_chunks_of_file(roast_fact_group_at(&facts->files, i)->events, size);
     return chunks;
 }
 
@@ -116,7 +111,21 @@ typedef struct size_search {
     bool larger;
 } size_search;
 
-static double most_by_memory(const roast_diagnosis *d) {
+double roast_round_events(double events) {
+    if (!(events >= 1))
+        return 1;
+    double digits = pow(10, floor(log10(events)));
+    return fmax(1, floor(events / digits * 2) / 2 * digits);
+}
+
+double roast_diagnosis_longest_file(const roast_diagnosis *d) {
+    double longest = 0;
+    for (uint32_t i = 0; i < roast_groups_count(&d->facts.files); i++)
+        longest = fmax(longest, roast_fact_group_at(&d->facts.files, i)->events);
+    return longest;
+}
+
+double roast_diagnosis_most_events(const roast_diagnosis *d) {
     uint32_t count;
     const roast_worker_row *rows =
         roast_row_table_rows(d->metrics, ROAST_ROWS_worker_health, &count);
@@ -162,16 +171,14 @@ static double wall_after(const roast_diagnosis *d, const size_search *s, double 
 
 static bool advise_size(const roast_diagnosis *d, bool larger, size_advice *advice) {
     size_search s = {.larger = larger};
-    double longest = 0, span = NAN;
-    for (uint32_t i = 0; i < roast_groups_count(&d->facts.files); i++) {
+    double longest = roast_diagnosis_longest_file(d), span = NAN;
+    for (uint32_t i = 0; i < roast_groups_count(&d->facts.files); i++)
         s.events += roast_fact_group_at(&d->facts.files, i)->events;
-        longest = fmax(longest, roast_fact_group_at(&d->facts.files, i)->events);
-    }
     if (!d->has_model || !(d->threads > 0) || !(s.events > 0) || !(d->span > 0))
         return false;
     s.now = s.events / (double)d->facts.count;
     s.least = larger ? s.now * roast_limit.size_step : fmax(10, s.now / 1000);
-    s.most = larger ? fmin(fmin(longest * 2, s.now * 1e4), most_by_memory(d))
+    s.most = larger ? fmin(fmin(longest * 2, s.now * 1e4), roast_diagnosis_most_events(d))
                     : s.now / roast_limit.size_step;
     s.present = predict_span(d, d->fixed, s.events, (double)d->facts.count);
     advice->size = best_size(d, &s, &span);
@@ -198,7 +205,7 @@ static void say_prediction(roast_words *words, const roast_diagnosis *d,
         roast_say(words, " to %s", most);
     roast_say(words, " (now %s).", roast_say_time(d->wall));
     if (!d->fitted && strcmp(least, most) != 0)
-        roast_say(words, " Chunks of one size do not tell it more exactly.");
+        roast_say(words, " The range is wide because all chunks have one size.");
 }
 
 /* ---- the rules ---- */
@@ -223,9 +230,10 @@ static roast_status too_small(roast_diagnosis *d) {
     if (d->facts.cost > 0 && d->facts.with_before > 0)
         roast_say(&v.evidence, " %s of the task time is spent before process().",
                   roast_say_percent(d->facts.before / d->facts.cost));
+    d->remedy[ROAST_FINDING_chunks_too_small] = advice.size;
     say_prediction(&v.advice, d, &advice);
     if (advice.whole_files)
-        roast_say(&v.advice, " That is whole files; larger files would save more.");
+        roast_say(&v.advice, " That is one chunk per file; larger files would save more.");
     return roast_diagnosis_add(d, &v);
 }
 
@@ -236,7 +244,7 @@ static roast_status too_large(roast_diagnosis *d) {
     double each = (double)d->facts.count / d->threads;
     if (d->budget == NULL || !(each < roast_limit.few_chunks) ||
         d->made[ROAST_FINDING_straggler_file] || d->made[ROAST_FINDING_straggler_worker] ||
-        d->made[ROAST_FINDING_straggler_host] ||
+        d->made[ROAST_FINDING_straggler_host] || d->made[ROAST_FINDING_straggler_storage] ||
         tail + starved < roast_limit.tail_share * d->available || !advise_size(d, false, &advice))
         return ROAST_OK;
     /* No more than was idle can be saved. */
@@ -255,6 +263,7 @@ static roast_status too_large(roast_diagnosis *d) {
               roast_say_count((double)d->facts.count), roast_say_time(d->facts.median_cost),
               roast_say_count(d->threads), roast_say_time(tail + starved),
               roast_say_percent((tail + starved) / d->available));
+    d->remedy[ROAST_FINDING_chunks_too_large] = advice.size;
     say_prediction(&v.advice, d, &advice);
     return roast_diagnosis_add(d, &v);
 }

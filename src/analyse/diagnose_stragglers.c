@@ -33,6 +33,7 @@ typedef struct standing {
     uint32_t chunks;
     double middle; /* median of the excess */
     double factor; /* times as slow as the others */
+    double confidence;
 } standing;
 
 typedef struct grouping {
@@ -158,7 +159,7 @@ static roast_status compare_all(const comparison *c) {
             c->excess[i] = log(cost / expected);
     }
     roast_free(datasets);
-    return center_datasets(c);
+    return ROAST_OK;
 }
 
 /* ---- groups ---- */
@@ -445,10 +446,10 @@ static roast_status tell_last_file(roast_diagnosis *d, const last_file *last) {
                              ? roast_diagnosis_metric(d, "chunk_events_mean")
                              : NAN;
     bool huge = last->events > roast_limit.oversized * mean_events;
-    const char *name = roast_say_name(roast_groups_name(&facts->files, last->file));
+    roast_str path = roast_groups_name(&facts->files, last->file);
     roast_verdict v;
     roast_verdict_init(&v, ROAST_FINDING_straggler_file, idle, 0.9);
-    roast_say(&v.title, "File %s delays the end of the run by %s", name,
+    roast_say(&v.title, "File %s delays the end of the run by %s", roast_say_file(path),
               roast_say_time(last->alone));
     roast_say(
         &v.evidence,
@@ -456,10 +457,12 @@ static roast_status tell_last_file(roast_diagnosis *d, const last_file *last) {
         "others had ended it ran for another %s, on %s of %s threads.",
         roast_say_time(last->longest), roast_say_time(others), roast_say_time(last->alone),
         roast_say_count(fmin(last->threads, d->threads)), roast_say_count(d->threads));
+    roast_say_path(&v.evidence, path);
+    d->slow_files[0] = last->file;
+    d->n_slow_files = 1;
     if (huge) {
-        double size = fmax(1, floor(last->events / (last->longest / others)));
-        double digits = pow(10, floor(log10(size)));
-        size = fmax(1, floor(size / digits * 2) / 2 * digits);
+        double size = roast_round_events(floor(last->events / (last->longest / others)));
+        d->remedy[ROAST_FINDING_straggler_file] = size;
         roast_say(&v.evidence, " That chunk has %s events, the average chunk has %s.",
                   roast_say_count(last->events), roast_say_count(mean_events));
         roast_say(&v.advice,
@@ -484,17 +487,20 @@ static roast_status tell_slow_files(const comparison *c, const grouping *g) {
         lost += seconds_lost(c, g, &g->standings[i]);
     if (!roast_diagnosis_matters(c->d, lost))
         return ROAST_OK;
+    for (c->d->n_slow_files = 0; c->d->n_slow_files < g->flagged; c->d->n_slow_files++)
+        c->d->slow_files[c->d->n_slow_files] = g->standings[c->d->n_slow_files].group;
+    roast_str path = roast_groups_name(&c->d->facts.by[g->by], worst->group);
     roast_verdict v;
-    roast_verdict_init(&v, ROAST_FINDING_straggler_file, lost, 0.8);
+    roast_verdict_init(&v, ROAST_FINDING_straggler_file, lost, worst->confidence);
     roast_say(&v.title, "File %s takes %s times as long per event%s as the others",
-              roast_say_name(roast_groups_name(&c->d->facts.by[g->by], worst->group)),
-              roast_say_times(worst->factor), c->where);
+              roast_say_file(path), roast_say_times(worst->factor), c->where);
     if (g->flagged > 1)
         roast_say(&v.title, " (and %u more)", (unsigned)(g->flagged - 1));
     roast_say(&v.evidence,
               "The median of its %u chunks takes %s times as long%s as chunks of the same dataset "
               "and size in other files.",
               (unsigned)worst->chunks, roast_say_times(worst->factor), c->where);
+    roast_say_path(&v.evidence, path);
     roast_say(&v.advice,
               "Check where it is stored and how it was written (small baskets, another "
               "compression), copy it elsewhere or write it again; at the speed of the others %s "
@@ -530,36 +536,86 @@ static bool is_one_with_its_worker(const comparison *c, const grouping *g, uint3
            (double)(to - from) + roast_limit.group_chunks;
 }
 
-/* Whether a file is slow, and not the time at which it was read: chunks of other files that ran meanwhile
- * were quicker, or, where hardly any did, its events take more CPU time. */
-static bool is_slow_at_any_time(const comparison *c, const grouping *g, const standing *s) {
+/* The chunks at the edges of a file's time: its first and its last one, and those of other files next to them. */
+typedef struct file_edges {
+    size_t first, last, previous, next; /* NOWHERE: there is none */
+    double from, to;                    /* the file's time */
+} file_edges;
+
+#define NOWHERE SIZE_MAX
+
+static double middle_of(const roast_fact *fact) {
+    return fact->start + (double)fact->duration / 2;
+}
+
+static file_edges find_edges(const comparison *c, const grouping *g, uint32_t file) {
     const roast_facts *facts = &c->d->facts;
-    double from = INFINITY, to = -INFINITY;
-    for (uint32_t at = g->order.first[s->group]; at < g->order.first[s->group + 1]; at++) {
-        const roast_fact *fact = &facts->facts[g->order.order[at]];
-        from = fmin(from, fact->start);
-        to = fmax(to, fact->start + (double)fact->duration);
+    file_edges e = {NOWHERE, NOWHERE, NOWHERE, NOWHERE, INFINITY, -INFINITY};
+    for (uint32_t at = g->order.first[file]; at < g->order.first[file + 1]; at++) {
+        size_t i = g->order.order[at];
+        const roast_fact *fact = &facts->facts[i];
+        double end = fact->start + (double)fact->duration;
+        if (fact->start < e.from) {
+            e.from = fact->start;
+            e.first = i;
+        }
+        if (end > e.to) {
+            e.to = end;
+            e.last = i;
+        }
     }
+    for (size_t i = 0; i < facts->count; i++) {
+        double middle = middle_of(&facts->facts[i]);
+        if (facts->facts[i].file == file || isnan(c->excess[i]))
+            continue;
+        if (middle < e.from &&
+            (e.previous == NOWHERE || middle > middle_of(&facts->facts[e.previous])))
+            e.previous = i;
+        if (middle > e.to && (e.next == NOWHERE || middle < middle_of(&facts->facts[e.next])))
+            e.next = i;
+    }
+    return e;
+}
+
+/* Confidence that a file is slow which ran alone, as all do on one thread. A slow time of the machine would hardly begin
+ * with the file's first chunk and end with its last one. */
+static double slow_between_edges(const comparison *c, const grouping *g, const standing *s,
+                                 const file_edges *e) {
+    double limit = s->middle - log(g->slow);
+    bool before = e->previous != NOWHERE, after = e->next != NOWHERE;
+    if (!(c->excess[e->first] > limit) || !(c->excess[e->last] > limit) ||
+        (before && c->excess[e->previous] > limit) || (after && c->excess[e->next] > limit))
+        return 0;
+    return before && after ? 0.7 : 0.5;
+}
+
+/* Confidence that a file is slow, and not the time at which it was read: chunks of other files that ran meanwhile were
+ * quicker, or, where hardly any did, its events take more CPU time, or it is slow from its first chunk to its last. */
+static double slow_at_any_time(const comparison *c, const grouping *g, const standing *s) {
+    const roast_facts *facts = &c->d->facts;
+    file_edges e = find_edges(c, g, s->group);
     size_t others = 0;
     for (size_t i = 0; i < facts->count; i++) {
-        const roast_fact *fact = &facts->facts[i];
-        double middle = fact->start + (double)fact->duration / 2;
-        if (fact->file != s->group && middle > from && middle < to && !isnan(c->excess[i]))
+        double middle = middle_of(&facts->facts[i]);
+        if (facts->facts[i].file != s->group && middle > e.from && middle < e.to &&
+            !isnan(c->excess[i]))
             c->space[others++] = c->excess[i];
     }
     if (others >= roast_limit.group_chunks && others * 2 >= s->chunks)
-        return s->middle - roast_median(c->space, others) >= log(g->slow);
+        return s->middle - roast_median(c->space, others) >= log(g->slow) ? 0.8 : 0;
     double own = median_cpu(c, s->group, true);
-    return own >= g->slow * median_cpu(c, s->group, false);
+    if (own >= g->slow * median_cpu(c, s->group, false))
+        return 0.8;
+    return others == 0 ? slow_between_edges(c, g, s, &e) : 0;
 }
 
 /* Keeps those that are slow by themselves. A look at each takes a walk over all chunks: a few are enough. */
 static void check_files(const comparison *c, grouping *g) {
-    enum { ENOUGH = 20 };
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < g->flagged && i < ENOUGH; i++) {
+    for (uint32_t i = 0; i < g->flagged && i < ROAST_SLOW_FILES; i++) {
         standing s = g->standings[i];
-        if (!is_one_with_its_worker(c, g, s.group) && is_slow_at_any_time(c, g, &s))
+        s.confidence = slow_at_any_time(c, g, &s);
+        if (!is_one_with_its_worker(c, g, s.group) && s.confidence > 0)
             g->standings[kept++] = s;
     }
     g->flagged = kept;
@@ -585,7 +641,8 @@ static roast_status files(const comparison *c) {
         last.longest >= roast_limit.oversized * d->facts.median_cost &&
         roast_fact_group_at(&d->facts.files, last.file)->chunks < d->facts.count &&
         last.alone * fmax(0, d->threads - last.threads) >= roast_limit.tail_share * d->available &&
-        !d->made[ROAST_FINDING_straggler_worker] && !d->made[ROAST_FINDING_straggler_host])
+        !d->made[ROAST_FINDING_straggler_worker] && !d->made[ROAST_FINDING_straggler_host] &&
+        !d->made[ROAST_FINDING_straggler_storage])
         return tell_last_file(d, &last);
     return slow_files(c);
 }
@@ -597,15 +654,19 @@ static double duration_of(const roast_fact *fact) {
 static roast_status find_stragglers(comparison *c) {
     const bool *made = c->d->made;
     ROAST_TRY(compare_all(c));
+    ROAST_TRY(roast_straggler_storages(c->d, c->cost, c->where, c->excess));
+    ROAST_TRY(center_datasets(c));
     ROAST_TRY(hosts_and_workers(c));
     ROAST_TRY(files(c));
     if (made[ROAST_FINDING_straggler_host] || made[ROAST_FINDING_straggler_worker] ||
-        made[ROAST_FINDING_straggler_file])
+        made[ROAST_FINDING_straggler_file] || made[ROAST_FINDING_straggler_storage])
         return ROAST_OK;
     /* Opening takes the same time for all files: where that is long, a slow file hides behind it. */
     c->cost = duration_of;
     c->where = " in process()";
     ROAST_TRY(compare_all(c));
+    ROAST_TRY(roast_straggler_storages(c->d, c->cost, c->where, c->excess));
+    ROAST_TRY(center_datasets(c));
     return slow_files(c);
 }
 

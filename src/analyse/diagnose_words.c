@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "analyse/diagnose_internal.h"
+#include "base/utf8.h"
 #include "metrics/format.h"
+
+static const char mark[] = "…";
 
 static void say(roast_words *words, const char *format, va_list args) {
     size_t left = sizeof words->text - words->len;
@@ -15,13 +18,11 @@ static void say(roast_words *words, const char *format, va_list args) {
         words->len += (size_t)len;
         return;
     }
-    /* Cut, at the end of a character. */
-    words->len = sizeof words->text - 1;
-    while (words->len > 0 && ((unsigned char)words->text[words->len - 1] & 0xc0) == 0x80)
-        words->len--;
-    if (words->len > 0 && (unsigned char)words->text[words->len - 1] >= 0xc0)
-        words->len--;
-    words->text[words->len] = '\0';
+    /* A cut is made between characters, and marked. */
+    roast_str all = {words->text, sizeof words->text - 1};
+    words->len = roast_utf8_cut(all, sizeof words->text - sizeof mark).len;
+    memcpy(words->text + words->len, mark, sizeof mark);
+    words->len += sizeof mark - 1;
 }
 
 void roast_say(roast_words *words, const char *format, ...) {
@@ -41,7 +42,7 @@ void roast_say_next(roast_words *words, const char *format, ...) {
 }
 
 /* More than are used in one sentence. */
-enum { BUFFERS = 16, BUFFER = 96 };
+enum { BUFFERS = 16, BUFFER = 320 }; /* a note, or the path of a file, is seldom longer */
 
 static char *next_buffer(void) {
     static _Thread_local char buffers[BUFFERS][BUFFER];
@@ -89,28 +90,35 @@ const char *roast_say_many(double count, const char *thing) {
 }
 
 const char *roast_say_percent(double share) {
-    char *out = next_buffer();
-    double percent = share * 100;
-    snprintf(out, BUFFER, "%.*f%%", percent < 9.95 ? 1 : 0, percent);
-    return out;
+    return short_number(share, ROAST_SHORT_SHARE);
 }
 
 const char *roast_say_name(roast_str name) {
-    static const char mark[] = "…";
-    enum { SHOWN = BUFFER - sizeof mark - 1 };
     char *out = next_buffer(), *at = out;
-    size_t from = 0;
     if (name.data == NULL)
         return "unknown";
-    if (name.len > SHOWN) {
-        from = name.len - SHOWN;
-        while (from < name.len && ((unsigned char)name.data[from] & 0xc0) == 0x80)
-            from++;
-        memcpy(at, mark, sizeof mark - 1);
-        at += sizeof mark - 1;
-    }
-    for (size_t i = from; i < name.len; i++)
-        *at++ = (unsigned char)name.data[i] < 0x20 ? ' ' : name.data[i];
-    *at = '\0';
+    roast_str shown = roast_utf8_cut(name, BUFFER - sizeof mark);
+    for (size_t i = 0; i < shown.len; i++)
+        *at++ = (unsigned char)shown.data[i] < 0x20 ? ' ' : shown.data[i];
+    memcpy(at, shown.len < name.len ? mark : "", shown.len < name.len ? sizeof mark : 1);
     return out;
+}
+
+/* The last part of a long path. */
+static roast_str short_path(roast_str path) {
+    enum { LONG = 60 };
+    size_t from = path.len;
+    while (from > 0 && path.data[from - 1] != '/')
+        from--;
+    return path.len > LONG && from < path.len ? (roast_str){path.data + from, path.len - from}
+                                              : path;
+}
+
+const char *roast_say_file(roast_str path) {
+    return roast_say_name(path.data != NULL ? short_path(path) : path);
+}
+
+void roast_say_path(roast_words *words, roast_str path) {
+    if (path.data != NULL && short_path(path).len < path.len)
+        roast_say(words, " Its path is %s.", roast_say_name(path));
 }

@@ -1,5 +1,6 @@
 /* Findings: kinds, thresholds, and the ordered list. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "analyse/diagnose_internal.h"
@@ -67,7 +68,7 @@ const roast_threshold *roast_threshold_at(uint32_t index) {
 }
 
 /* Raised by hand where a rule changes without its thresholds. */
-enum { RULES_VERSION = 3 };
+enum { RULES_VERSION = 5 };
 
 /* The version of these rules and thresholds: findings of other versions are computed again. */
 static uint32_t fingerprint(void) {
@@ -184,14 +185,31 @@ static const roast_frame frame = {"findings", {'R', 'C', 'F', 'X'}, 1};
 
 /* ---- packed: docs/format/findings.md ---- */
 
+/* The parts of read. They are written like parts of the budget: a reader passes over names that it does not know. */
+static const struct {
+    const char *name;
+    size_t offset;
+} read_parts[] = {{"read.cpu", offsetof(roast_budget_row, read_cpu)},
+                  {"read.other_threads", offsetof(roast_budget_row, read_others)},
+                  {"read.waiting", offsetof(roast_budget_row, read_wait)}};
+enum { READ_PARTS = sizeof read_parts / sizeof *read_parts };
+
+static double *read_part(roast_budget_row *budget, int part) {
+    return (double *)(void *)((char *)budget + read_parts[part].offset);
+}
+
 /* 0 parts: there is no budget. */
 static void put_budget(roast_frame_writer *w, const roast_budget_row *budget) {
-    roast_frame_put_number(w, budget != NULL ? ROAST_PART_COUNT : 0);
+    roast_frame_put_number(w, budget != NULL ? ROAST_PART_COUNT + READ_PARTS : 0);
     if (budget == NULL)
         return;
     for (int part = 0; part < ROAST_PART_COUNT; part++) {
         roast_frame_put_text(w, roast_str_of(roast_budget_part_name((roast_budget_part)part)));
         roast_frame_put_real(w, budget->parts[part]);
+    }
+    for (int part = 0; part < READ_PARTS; part++) {
+        roast_frame_put_text(w, roast_str_of(read_parts[part].name));
+        roast_frame_put_real(w, *read_part((roast_budget_row *)budget, part));
     }
     roast_frame_put_real(w, budget->available);
     roast_frame_put_real(w, budget->offcpu_io);
@@ -260,6 +278,9 @@ static roast_status get_part(roast_frame_reader *r, roast_budget_row *budget) {
     for (int part = 0; part < ROAST_PART_COUNT; part++)
         if (roast_str_equal(name, roast_str_of(roast_budget_part_name((roast_budget_part)part))))
             budget->parts[part] = value;
+    for (int part = 0; part < READ_PARTS; part++)
+        if (roast_str_equal(name, roast_str_of(read_parts[part].name)))
+            *read_part(budget, part) = value;
     return ROAST_OK;
 }
 
@@ -271,6 +292,7 @@ static roast_status get_budget(roast_frame_reader *r, roast_findings *findings) 
         return ROAST_OK;
     for (int part = 0; part < ROAST_PART_COUNT; part++)
         budget.parts[part] = NAN;
+    budget.read_cpu = budget.read_others = budget.read_wait = NAN;
     for (uint64_t i = 0; i < parts; i++)
         ROAST_TRY(get_part(r, &budget));
     ROAST_TRY(roast_frame_get_real(r, &budget.available));

@@ -32,21 +32,6 @@ static inline uint8_t *roast_put_zigzag(uint8_t *at, int64_t value) {
     return roast_put_varint(at, roast_zigzag(value));
 }
 
-/* Of any length; the inline one calls it. */
-bool roast_get_long_varint(const uint8_t **at, const uint8_t *end, uint64_t *value);
-
-/* Reads from *at, which moves on. false where the input ends too early or the number does not fit
- * in 64 bits; *at is then somewhere inside it. */
-static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    const uint8_t *p = *at;
-    if (p < end && *p < 0x80) { /* most of them */
-        *value = *p;
-        *at = p + 1;
-        return true;
-    }
-    return roast_get_long_varint(at, end, value);
-}
-
 /* The number in eight bytes, the low one first. */
 static inline uint64_t roast_little_endian(const uint8_t bytes[8]) {
     uint64_t word;
@@ -57,11 +42,16 @@ static inline uint64_t roast_little_endian(const uint8_t bytes[8]) {
     return word;
 }
 
-/* The same without a branch on the length, for numbers whose lengths no branch predictor can learn. */
+/* Byte by byte; the next one calls it for numbers of more than eight bytes and near the end. */
+bool roast_get_long_varint(const uint8_t **at, const uint8_t *end, uint64_t *value);
+
+/* Reads from *at, which moves on. false where the input ends too early or the number does not fit
+ * in 64 bits; *at is then somewhere inside it. There is no branch on the length, for numbers whose lengths no branch
+ * predictor can learn. */
 static inline bool roast_get_any_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     uint64_t word, ends;
     if (end - *at < (ptrdiff_t)sizeof word)
-        return roast_get_varint(at, end, value);
+        return roast_get_long_varint(at, end, value);
     word = roast_little_endian(*at);
     ends = ~word & UINT64_C(0x8080808080808080); /* the high bit of each byte that ends a number */
     if (ends == 0)
@@ -75,9 +65,21 @@ static inline bool roast_get_any_varint(const uint8_t **at, const uint8_t *end, 
     return true;
 }
 
+/* The same, where most numbers are below 128. */
+static inline bool roast_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    if (*at < end && **at < 0x80) {
+        *value = *(*at)++;
+        return true;
+    }
+    return roast_get_any_varint(at, end, value);
+}
+
+/* Moves *at past `count` numbers of at most `limit`; false: as above, or one is larger. */
+bool roast_skip_varints(const uint8_t **at, const uint8_t *end, uint64_t count, uint64_t limit);
+
 static inline bool roast_get_zigzag(const uint8_t **at, const uint8_t *end, int64_t *value) {
     uint64_t raw;
-    if (!roast_get_varint(at, end, &raw))
+    if (!roast_get_any_varint(at, end, &raw))
         return false;
     *value = roast_unzigzag(raw);
     return true;

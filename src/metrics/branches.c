@@ -16,19 +16,32 @@ static void add_read(roast_branch_total *to, const roast_read *read) {
     add(&to->count, read->count);
 }
 
+static void add_here(roast_chunk_reads_total *here, const roast_read *read) {
+    if (read->time_ns < 0)
+        return;
+    here->time_ns = roast_add_capped(here->time_ns, read->time_ns);
+    if (read->bytes < 0)
+        return;
+    here->bytes = roast_add_capped(here->bytes, read->bytes);
+    here->bytes_ns = roast_add_capped(here->bytes_ns, read->time_ns);
+}
+
 roast_status roast_branch_totals_add(roast_branch_totals *totals, const roast_chunklog *log,
                                      const roast_chunk *chunk) {
+    totals->here = (roast_chunk_reads_total){0};
     if (!chunk->has_reads || chunk->error_type.data != NULL)
         return ROAST_OK;
     roast_tail_cursor cursor;
     roast_read read;
     totals->chunks++;
     roast_chunk_reads(log, chunk, &cursor);
-    while (roast_chunk_next_read(&cursor, &read)) {
+    for (uint32_t i = 0; roast_chunk_next_read(&cursor, &read); i++) {
         uint32_t id;
-        ROAST_TRY(roast_groups_find(&totals->branches, read.branch, &id));
+        ROAST_TRY(roast_groups_find_listed(&totals->branches, chunk->packed.reads, chunk->n_reads,
+                                           i, read.branch, &id));
         add_read(roast_groups_item(&totals->branches, id), &read);
         add_read(&totals->all, &read);
+        add_here(&totals->here, &read);
     }
     return ROAST_OK;
 }

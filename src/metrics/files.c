@@ -5,6 +5,9 @@ typedef struct file_total {
     bool known;      /* meta is there */
     roast_file meta; /* the latest of this name; borrowed from the log */
     uint32_t sets;   /* the first of its branch sets + 1; 0 if there is none */
+    /* The first chunk that has figures but no set: they cannot be joined with those of others. */
+    bool counted;
+    roast_value branches, bytes, uncompressed_bytes;
 } file_total;
 
 /* A set of branches that chunks of a file accessed; those of one file form a chain. */
@@ -56,16 +59,36 @@ void roast_file_totals_reset(roast_file_totals *totals) {
 
 /* ---- one chunk ---- */
 
+static roast_value number_if(const roast_chunk *chunk, uint64_t field, int64_t number) {
+    return chunk->have & field ? roast_value_int(number) : roast_value_none();
+}
+#define NUMBER_OF(chunk, field) number_if(chunk, ROAST_CHUNK_HAS(field), (chunk)->field)
+
+static void add_figures(file_total *file, const roast_chunk *chunk) {
+    const uint64_t figures = ROAST_CHUNK_HAS(branch_count) | ROAST_CHUNK_HAS(accessed_bytes);
+    if (file->counted || !(chunk->have & figures))
+        return;
+    file->counted = true;
+    file->branches = NUMBER_OF(chunk, branch_count);
+    file->bytes = NUMBER_OF(chunk, accessed_bytes);
+    file->uncompressed_bytes = NUMBER_OF(chunk, accessed_uncompressed_bytes);
+}
+
 roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunk *chunk) {
+    file_total *file = NULL;
     uint32_t *chain = &totals->nameless, known = roast_groups_count(&totals->accessed), id;
     uint32_t pair[2] = {0, chunk->packed.branches}; /* the file counted from 1, and the set */
     if (chunk->file.data != NULL) {
         ROAST_TRY(roast_groups_find_ref(&totals->files, chunk->packed.file, chunk->file, &id));
-        chain = &((file_total *)roast_groups_item(&totals->files, id))->sets;
+        file = roast_groups_item(&totals->files, id);
+        chain = &file->sets;
         pair[0] = id + 1;
     }
-    if (!chunk->has_branches)
+    if (!chunk->has_branches) {
+        if (file != NULL)
+            add_figures(file, chunk);
         return ROAST_OK;
+    }
     ROAST_TRY(
         roast_groups_find(&totals->accessed, (roast_str){(const char *)pair, sizeof pair}, &id));
     accessed_set *set = roast_groups_item(&totals->accessed, id);
@@ -82,23 +105,13 @@ roast_status roast_file_totals_add(roast_file_totals *totals, const roast_chunk 
 
 /* ---- the end: which branches ---- */
 
-static roast_status mark_of(roast_file_totals *totals, roast_str branch, branch_mark **out) {
-    uint32_t id;
-    ROAST_TRY(roast_groups_find(&totals->branches, branch, &id));
-    *out = roast_groups_item(&totals->branches, id);
-    return ROAST_OK;
-}
-
-/* Marks a branch as accessed in file number `file`; *count grows if it was not yet. */
-static roast_status mark_branch(roast_file_totals *totals, roast_str branch, uint32_t file,
-                                uint32_t *count) {
-    branch_mark *mark;
-    ROAST_TRY(mark_of(totals, branch, &mark));
+/* Marks branch number `id` as accessed in file number `file`; *count grows if it was not yet. */
+static void mark_branch(roast_file_totals *totals, uint32_t id, uint32_t file, uint32_t *count) {
+    branch_mark *mark = roast_groups_item(&totals->branches, id);
     totals->branches_ever += !mark->ever;
     mark->ever = true;
     *count += mark->file != file;
     mark->file = file;
-    return ROAST_OK;
 }
 
 /* *whole (may be NULL): the set that has all branches of the chain; NULL if none has. */
@@ -111,12 +124,15 @@ static roast_status mark_sets(roast_file_totals *totals, uint32_t chain, uint32_
         roast_chunk chunk = {.has_branches = true};
         roast_tail_cursor cursor;
         roast_str branch;
-        uint32_t n = 0;
+        uint32_t n = 0, id;
         chunk.packed.branches = set->set;
         at = set->next;
         roast_chunk_branches(totals->log, &chunk, &cursor);
-        for (; roast_chunk_next_branch(&cursor, &branch); n++)
-            ROAST_TRY(mark_branch(totals, branch, file, count));
+        for (; roast_chunk_next_branch(&cursor, &branch); n++) {
+            ROAST_TRY(roast_groups_find_listed(&totals->branches, set->set, cursor.count, n, branch,
+                                               &id));
+            mark_branch(totals, id, file, count);
+        }
         if (largest == NULL || n > most) {
             largest = set;
             most = n;
@@ -127,16 +143,19 @@ static roast_status mark_sets(roast_file_totals *totals, uint32_t chain, uint32_
     return ROAST_OK;
 }
 
-/* "Jet_pt-data" is the branch Jet_pt; "-offsets" and the like are not branches. */
+/* A column is a branch and what was made of it: "Jet_pt-data", "nJet-offsets". The access logs of chunks have both
+ * branches as well. */
 static roast_status mark_columns(roast_file_totals *totals, uint32_t file, uint32_t *count) {
-    static const char suffix[] = "-data";
-    const size_t len = sizeof suffix - 1;
+    uint32_t id;
     for (uint32_t i = 0; i < roast_run_column_count(totals->run); i++) {
         roast_str column = roast_run_column(totals->run, i);
-        if (column.len < len || memcmp(column.data + column.len - len, suffix, len) != 0)
+        while (column.len > 0 && column.data[column.len - 1] != '-')
+            column.len--;
+        if (column.len < 2)
             continue;
-        column.len -= len;
-        ROAST_TRY(mark_branch(totals, column, file, count));
+        column.len--;
+        ROAST_TRY(roast_groups_find(&totals->branches, column, &id));
+        mark_branch(totals, id, file, count);
     }
     return ROAST_OK;
 }
@@ -149,45 +168,45 @@ static bool from_columns(const roast_file_totals *totals) {
 /* ---- the end: one file ---- */
 
 typedef struct file_read {
-    bool known; /* what was accessed is known */
-    uint32_t branches;
-    bool sized; /* and so are the sizes */
-    int64_t bytes;
-    bool sized_uncompressed;
-    int64_t uncompressed_bytes;
+    roast_value branches;           /* none: what was accessed is not known */
+    roast_value bytes;              /* none: a size is not known */
+    roast_value uncompressed_bytes; /* the same */
 } file_read;
+
+static void add_size(roast_value *sum, int64_t bytes) {
+    if (bytes < 0)
+        *sum = roast_value_none();
+    else if (sum->kind != ROAST_VALUE_NONE)
+        *sum = roast_value_int(roast_add_capped(sum->integer, bytes));
+}
+
+/* The sum over branches; where it is not known, the size that the chunk itself tells. */
+static roast_value size_or(roast_value sum, int64_t whole) {
+    return sum.kind == ROAST_VALUE_NONE && whole >= 0 ? roast_value_int(whole) : sum;
+}
 
 /* Of what was marked for file number `file`: what the file holds, and its size. `whole` is as mark_sets() gives it. */
 static roast_status measure_file(roast_file_totals *totals, const roast_file *meta, uint32_t file,
                                  const accessed_set *whole, file_read *read) {
     roast_tail_cursor cursor;
     roast_branch_size branch;
-    branch_mark *mark;
-    *read = (file_read){.known = true, .sized = true, .sized_uncompressed = true};
+    uint32_t id;
+    *read = (file_read){roast_value_int(0), roast_value_int(0), roast_value_int(0)};
     roast_file_branches(totals->log, meta, &cursor);
-    while (roast_file_next_branch(&cursor, &branch)) {
-        ROAST_TRY(mark_of(totals, branch.name, &mark));
+    for (uint32_t i = 0; roast_file_next_branch(&cursor, &branch); i++) {
+        ROAST_TRY(roast_groups_find_listed(&totals->branches, meta->packed.names, meta->n_branches,
+                                           i, branch.name, &id));
+        branch_mark *mark = roast_groups_item(&totals->branches, id);
         if (mark->file != file)
             continue;
         mark->file = 0; /* a name that is there twice counts once */
-        read->branches++;
-        if (branch.bytes < 0)
-            read->sized = false;
-        else
-            read->bytes = roast_add_capped(read->bytes, branch.bytes);
-        if (branch.uncompressed_bytes < 0)
-            read->sized_uncompressed = false;
-        else
-            read->uncompressed_bytes =
-                roast_add_capped(read->uncompressed_bytes, branch.uncompressed_bytes);
+        read->branches.integer++;
+        add_size(&read->bytes, branch.bytes);
+        add_size(&read->uncompressed_bytes, branch.uncompressed_bytes);
     }
-    if (!read->sized && whole != NULL && whole->bytes >= 0) {
-        read->sized = true;
-        read->bytes = whole->bytes;
-    }
-    if (!read->sized_uncompressed && whole != NULL && whole->uncompressed_bytes >= 0) {
-        read->sized_uncompressed = true;
-        read->uncompressed_bytes = whole->uncompressed_bytes;
+    if (whole != NULL) {
+        read->bytes = size_or(read->bytes, whole->bytes);
+        read->uncompressed_bytes = size_or(read->uncompressed_bytes, whole->uncompressed_bytes);
     }
     return ROAST_OK;
 }
@@ -196,16 +215,18 @@ static roast_status read_file(roast_file_totals *totals, uint32_t id, file_read 
     const file_total *file = roast_groups_item(&totals->files, id);
     const accessed_set *whole = NULL;
     uint32_t count = 0;
+    *read = (file_read){file->branches, file->bytes, file->uncompressed_bytes};
+    if (file->sets == 0 && (file->counted || !from_columns(totals)))
+        return ROAST_OK;
     if (from_columns(totals))
         ROAST_TRY(mark_columns(totals, id + 1, &count));
     else
         ROAST_TRY(mark_sets(totals, file->sets, id + 1, &count, &whole));
-    *read = (file_read){.known = from_columns(totals) || file->sets != 0, .branches = count};
-    if (!read->known)
-        return ROAST_OK;
     if (file->known && file->meta.n_branches > 0)
         return measure_file(totals, &file->meta, id + 1, whole, read);
-    read->sized = read->sized_uncompressed = count == 0; /* the size of nothing is known */
+    /* the size of nothing is known */
+    roast_value size = count == 0 ? roast_value_int(0) : roast_value_none();
+    *read = (file_read){roast_value_int(count), size, size};
     return ROAST_OK;
 }
 
@@ -226,10 +247,9 @@ static roast_file_row file_row(const file_total *file, const file_read *read) {
     double ratio;
     row.total_branches = int_if(file->known, meta->total_branches);
     row.total_tree_bytes = int_if(file->known, meta->tree_bytes);
-    row.bytes_read = int_if(read->known && read->sized, read->bytes);
-    row.uncompressed_bytes_read =
-        int_if(read->known && read->sized_uncompressed, read->uncompressed_bytes);
-    row.branches_read_percent = percent_of(int_if(read->known, read->branches), row.total_branches);
+    row.bytes_read = read->bytes;
+    row.uncompressed_bytes_read = read->uncompressed_bytes;
+    row.branches_read_percent = percent_of(read->branches, row.total_branches);
     row.bytes_read_percent = percent_of(row.bytes_read, row.total_tree_bytes);
     if (file->known && roast_file_ratio(meta, &ratio))
         row.compression_ratio = roast_value_real(ratio);

@@ -1,4 +1,6 @@
 /* Where the tasks' time went, from the figures of the engine. */
+#include <math.h>
+
 #include "metrics/formulas.h"
 #include "roast/figures.h"
 
@@ -49,6 +51,16 @@ static void put_shares(roast_metrics *metrics, const activity *cpu, const activi
               roast_value_real(100 * roast_ratio(noncpu->processor, sum)));
 }
 
+/* The machine counts in ticks, a process in nanoseconds: the processes may seem to have used more. */
+static void put_machines(roast_metrics *metrics, const activity *a) {
+    const activity *busy = &a[ROAST_ACTIVITY_machine_busy], *own = &a[ROAST_ACTIVITY_machine_own];
+    const activity *all = &a[ROAST_ACTIVITY_machine_all];
+    if (busy->seen && own->seen && all->seen && all->total > 0)
+        roast_put(metrics, ROAST_M_other_work_percent,
+                  roast_value_real(100 * fmax(0, busy->total - own->total) / all->total));
+    roast_put(metrics, ROAST_M_machine_cores, whole_of(&a[ROAST_ACTIVITY_machine_cores]));
+}
+
 roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, roast_error *err) {
     (void)err;
     activity a[ROAST_ACTIVITY_COUNT + 1] = {{.seen = false}};
@@ -68,6 +80,8 @@ roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, ro
               whole_of(&a[ROAST_ACTIVITY_preprocess_bytes]));
     roast_put(metrics, ROAST_M_preprocess_read_requests,
               whole_of(&a[ROAST_ACTIVITY_preprocess_requests]));
+    roast_put(metrics, ROAST_M_worker_cpu_seconds, total_of(&a[ROAST_ACTIVITY_worker_cpu]));
+    put_machines(metrics, a);
     roast_put(metrics, ROAST_M_cpu_time_seconds, total_of(cpu));
     roast_put(metrics, ROAST_M_io_time_seconds, total_of(noncpu));
     roast_put(metrics, ROAST_M_processor_cpu_time_seconds, processor_of(cpu));

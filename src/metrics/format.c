@@ -34,18 +34,58 @@ static const struct {
     {"Gbit/s", bit_rates, 1e9}, {"Hz", frequencies, 1},     {"kHz", frequencies, 1e3},
 };
 
-/* Three digits: 1,234  123  12.3  1.23  0.123; below that with an exponent. */
-static int put_number(char *out, size_t size, double value) {
-    double magnitude = fabs(value);
+/* 1,234,567: the digits of a whole number, with a sign before them or not, and a fraction behind them or not.
+ * `between`: the comma. */
+static void put_grouped(char *out, size_t size, const char *digits, char between) {
+    char grouped[64];
+    size_t used = 0, left = strcspn(digits, ".");
+    if (*digits == '-') {
+        grouped[used++] = *digits++;
+        left--;
+    }
+    for (; left > 0 && used + 2 < sizeof grouped; left--) {
+        grouped[used++] = *digits++;
+        if (left > 1 && left % 3 == 1)
+            grouped[used++] = between;
+    }
+    grouped[used] = '\0';
+    snprintf(out, size, "%s%s", grouped, digits);
+}
+
+void roast_format_count(double count, char between, char *out, size_t size) {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.0f", fmax(-1e18, fmin(count, 1e18)));
+    put_grouped(out, size, digits, between);
+}
+
+/* So many decimals. A number other than 0 that would show as 0 is "< 0.01", a negative one "> -0.01". */
+static void put_fixed(char *out, size_t size, double value, int decimals) {
+    static const double halves[] = {0.5, 0.05, 0.005, 0.0005};
+    static const char *const least[] = {"1", "0.1", "0.01", "0.001"};
+    char digits[48];
     if (value == 0)
-        return snprintf(out, size, "0");
-    if ((magnitude < 1e-3 || magnitude >= 1e6))
-        return snprintf(out, size, "%.2e", value);
-    if (magnitude >= 999.5)
-        return snprintf(out, size, "%s%d,%03d", value < 0 ? "-" : "",
-                        (int)(nearbyint(magnitude) / 1000), (int)fmod(nearbyint(magnitude), 1000));
-    int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
-    return snprintf(out, size, "%.*f", decimals, value);
+        snprintf(out, size, "0");
+    else if (fabs(value) < halves[decimals])
+        snprintf(out, size, value < 0 ? "> -%s" : "< %s", least[decimals]);
+    else {
+        snprintf(digits, sizeof digits, "%.*f", decimals, fmax(-1e18, fmin(value, 1e18)));
+        put_grouped(out, size, digits, ',');
+    }
+}
+
+/* Decimals of a number of three digits. */
+static int three_digits(double magnitude) {
+    return magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
+}
+
+/* Three digits: 1,234  123  12.3  1.23  0.123 */
+static void put_number(char *out, size_t size, double value) {
+    put_fixed(out, size, value, three_digits(fabs(value)));
+}
+
+/* Bytes are whole, unless there are few on average: 2.5 */
+static void put_bytes(char *out, size_t size, double value) {
+    put_fixed(out, size, value, fabs(value) >= 9.95 || value == nearbyint(value) ? 0 : 1);
 }
 
 static const scale *scale_named(const scale *scales, const char *name) {
@@ -57,29 +97,6 @@ static const scale *scale_named(const scale *scales, const char *name) {
     return scales;
 }
 
-/* 1,234,567: the digits of a whole number, with a sign before them or not. `between`: the comma. */
-static void put_grouped(char *out, size_t size, const char *digits, char between) {
-    char grouped[64];
-    size_t used = 0, left = strlen(digits);
-    if (*digits == '-') {
-        grouped[used++] = *digits++;
-        left--;
-    }
-    for (; left > 0 && used + 2 < sizeof grouped; left--) {
-        grouped[used++] = *digits++;
-        if (left > 1 && left % 3 == 1)
-            grouped[used++] = between;
-    }
-    grouped[used] = '\0';
-    snprintf(out, size, "%s", grouped);
-}
-
-void roast_format_count(double count, char between, char *out, size_t size) {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.0f", fmax(-1e18, fmin(count, 1e18)));
-    put_grouped(out, size, digits, between);
-}
-
 static const scale *scale_for(const scale *scales, double magnitude, double rounded_up) {
     while (scales->least > 0 && magnitude < scales->least * rounded_up)
         scales++;
@@ -87,31 +104,40 @@ static const scale *scale_for(const scale *scales, double magnitude, double roun
 }
 
 void roast_format_short(double value, roast_short_unit unit, char *out, size_t size) {
+    static const char *const behind[] = {[ROAST_SHORT_RATIO] = "", [ROAST_SHORT_SHARE] = "%"};
     const scale *of = unit == ROAST_SHORT_TIME ? seconds : bytes;
     const scale *as = value == 0 ? scale_named(of, unit == ROAST_SHORT_TIME ? "s" : "B")
                                  : scale_for(of, fabs(value), 0.995);
     /* 100 s say more than 1.7 min. */
     if (unit == ROAST_SHORT_TIME && value >= 60 && value < 120)
         as = scale_named(of, "s");
-    double shown = unit == ROAST_SHORT_RATIO ? value : value * as->factor, digits = fabs(shown);
-    int decimals = digits == 0 || digits >= 9.95 ? 0
-                   : digits >= 0.995             ? 1
-                   : digits >= 0.0995            ? 2
-                                                 : 3;
-    snprintf(out, size, "%.*f%s%s", decimals, shown, unit == ROAST_SHORT_RATIO ? "" : " ",
-             unit == ROAST_SHORT_RATIO ? "" : as->name);
+    bool scaled = unit == ROAST_SHORT_TIME || unit == ROAST_SHORT_BYTES;
+    double shown = scaled ? value * as->factor : unit == ROAST_SHORT_SHARE ? value * 100 : value;
+    double digits = fabs(shown);
+    int decimals = digits >= 9.95 ? 0 : digits >= 0.995 ? 1 : digits >= 0.0995 ? 2 : 3;
+    if (unit == ROAST_SHORT_SHARE && decimals > 1)
+        decimals = 1;
+    char number[64];
+    put_fixed(number, sizeof number, shown, decimals);
+    snprintf(out, size, "%s%s%s", number, scaled ? " " : "", scaled ? as->name : behind[unit]);
 }
 
-static int put_scaled(char *out, size_t size, const scale *scales, double value) {
-    double magnitude = fabs(value);
+/* The own unit of a list. */
+static const scale *own_scale(const scale *scales) {
+    while (scales->factor != 1)
+        scales++;
+    return scales;
+}
+
+static void put_scaled(char *out, size_t size, const scale *scales, double value) {
     /* A value that would be rounded up to 1000 of a unit is one of the next. */
-    scales = scale_for(scales, magnitude, 0.9995);
-    if (value == 0)
-        while (scales->factor != 1) /* the list's own unit */
-            scales--;
+    const scale *as = value == 0 ? own_scale(scales) : scale_for(scales, fabs(value), 0.9995);
     char number[64];
-    put_number(number, sizeof number, value * scales->factor);
-    return snprintf(out, size, "%s %s", number, scales->name);
+    if (strcmp(as->name, "B") == 0)
+        put_bytes(number, sizeof number, value);
+    else
+        put_number(number, sizeof number, value * as->factor);
+    snprintf(out, size, "%s %s", number, as->name);
 }
 
 /* "kHz/core" is shown as kHz, followed by "/core". */
@@ -120,81 +146,99 @@ static size_t base_length(const char *unit) {
     return len > 5 && strcmp(unit + len - 5, "/core") == 0 ? len - 5 : len;
 }
 
-static void put_value(char *out, size_t size, roast_value value, const char *unit) {
-    double number = roast_value_number(value);
+/* The number of a unit's family; -1 if it has none. */
+static int family_of(const char *unit) {
     size_t len = base_length(unit);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strlen(families[i].unit) == len && memcmp(unit, families[i].unit, len) == 0) {
-            char text[80];
-            put_scaled(text, sizeof text, families[i].scales, number * families[i].is);
-            snprintf(out, size, "%s%s", text, unit + len);
-            return;
-        }
+        if (strlen(families[i].unit) == len && memcmp(unit, families[i].unit, len) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void put_value(char *out, size_t size, roast_value value, const char *unit) {
+    double number = roast_value_number(value);
+    int family = family_of(unit);
+    char text[80];
+    if (family >= 0) {
+        put_scaled(text, sizeof text, families[family].scales, number * families[family].is);
+        snprintf(out, size, "%s%s", text, unit + base_length(unit));
+        return;
+    }
     bool bare = strcmp(unit, "1") == 0 || strcmp(unit, "ratio") == 0 || unit[0] == '\0';
-    char text[64];
-    if (value.kind == ROAST_VALUE_INT) {
+    if (strcmp(unit, "%") == 0) {
+        put_fixed(text, sizeof text, number, 1);
+    } else if (value.kind == ROAST_VALUE_INT) {
         char digits[32];
         snprintf(digits, sizeof digits, "%" PRId64, value.integer);
         put_grouped(text, sizeof text, digits, ',');
+    } else if (strcmp(unit, "1") == 0 && fabs(number - nearbyint(number)) < 0.0005 * fabs(number)) {
+        put_fixed(text, sizeof text, number, 0); /* "4 cores", though they are an average */
     } else
         put_number(text, sizeof text, number);
     snprintf(out, size, "%s%s%s", text, bare ? "" : " ", bare ? "" : unit);
 }
 
-/* Three digits that say something, however small the number: 0.000123. */
-static void put_significant(char *out, size_t size, double value) {
-    double magnitude = fabs(value);
-    int decimals = 3;
-    if (magnitude >= 0.1 || magnitude < 1e-6) {
-        put_number(out, size, value);
-        return;
-    }
-    for (double least = 0.1; magnitude < least * 0.9995; least /= 10)
-        decimals++;
-    snprintf(out, size, "%.*f", decimals, value);
-}
-
-/* The number in another unit of its family; the unit itself where it has none of that name. */
-static void put_value_as(char *out, size_t size, roast_value value, const char *unit,
-                         const char *shown) {
-    double number = roast_value_number(value);
-    size_t len = base_length(unit);
-    char text[64];
-    if (shown[0] == '\0') {
-        put_number(text, sizeof text, number);
-        snprintf(out, size, "%s", text);
-        return;
-    }
-    if (strcmp(unit, "ratio") == 0 && strcmp(shown, "%") == 0) {
-        put_number(text, sizeof text, number * 100);
-        snprintf(out, size, "%s %%", text);
-        return;
-    }
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        const scale *as = scale_named(families[i].scales, shown);
-        if (as == NULL || strlen(families[i].unit) != len ||
-            memcmp(unit, families[i].unit, len) != 0)
-            continue;
-        put_significant(text, sizeof text, number * families[i].is * as->factor);
-        snprintf(out, size, "%s %s%s", text, shown, unit + len);
-        return;
-    }
-    put_value(out, size, value, unit);
-}
-
-size_t roast_format_value_as(roast_value value, const char *unit, const char *shown, char *out,
-                             size_t size) {
-    char text[160] = "-";
-    if (value.kind != ROAST_VALUE_NONE && isfinite(roast_value_number(value)))
-        put_value_as(text, sizeof text, value, unit, shown);
-    snprintf(out, size, "%s", text);
-    return strlen(text);
+static bool is_shown(roast_value value) {
+    return value.kind != ROAST_VALUE_NONE && isfinite(roast_value_number(value));
 }
 
 size_t roast_format_value(roast_value value, const char *unit, char *out, size_t size) {
     char text[160] = "-";
-    if (value.kind != ROAST_VALUE_NONE && isfinite(roast_value_number(value)))
+    if (is_shown(value))
         put_value(text, sizeof text, value, unit);
     snprintf(out, size, "%s", text);
     return strlen(text);
+}
+
+/* ---- columns ---- */
+
+void roast_format_column_add(roast_format_column *column, roast_value value) {
+    double magnitude = is_shown(value) ? fabs(roast_value_number(value)) : 0;
+    if (magnitude == 0)
+        return;
+    column->most = fmax(column->most, magnitude);
+    column->least = column->least > 0 ? fmin(column->least, magnitude) : magnitude;
+}
+
+/* The unit of the largest value; the next smaller one where it makes the least value readable and the largest one not
+ * too long. Minutes and hours only where seconds would be too long: parts of a minute are hard to add up. */
+static const scale *column_scale(const scale *scales, double least, double most) {
+    const double long_number = 9999.5, unreadable = 0.01, readable = 0.1;
+    const scale *as = scale_for(scales, most, 0.9995);
+    while (scales == seconds && as->least > 1 && most * as[1].factor < long_number)
+        as++;
+    bool smaller = as->least > 0 && most * as[1].factor < long_number &&
+                   least * as->factor < unreadable && least * as[1].factor >= readable;
+    return smaller ? as + 1 : as;
+}
+
+static void put_in_column(const roast_format_column *column, const scale *scales, double is,
+                          double value, char *out, size_t size) {
+    double least = column->least * is, most = column->most * is;
+    const scale *as = column_scale(scales, least, most);
+    double small = least * as->factor;
+    /* Three digits of the largest value; one more where the least one would have less than two. */
+    int decimals = three_digits(most * as->factor), two = small >= 9.95    ? 0
+                                                          : small >= 0.995 ? 1
+                                                                           : 2;
+    decimals += two > decimals;
+    if (decimals > 2)
+        decimals = 2;
+    if (strcmp(as->name, "B") == 0)
+        decimals = 0;
+    char number[64];
+    put_fixed(number, sizeof number, value * is * as->factor, decimals);
+    snprintf(out, size, "%s %s", number, as->name);
+}
+
+size_t roast_format_in_column(const roast_format_column *column, roast_value value, char *out,
+                              size_t size) {
+    int family = family_of(column->unit);
+    char text[160];
+    if (family < 0 || !is_shown(value) || !(column->most > 0))
+        return roast_format_value(value, column->unit, out, size);
+    put_in_column(column, families[family].scales, families[family].is, roast_value_number(value),
+                  text, sizeof text);
+    int len = snprintf(out, size, "%s%s", text, column->unit + base_length(column->unit));
+    return (size_t)len;
 }

@@ -147,14 +147,33 @@ typedef struct roast_branch_total {
     uint64_t chunks;
     roast_known_sum time_ns, bytes, uncompressed_bytes, count;
 } roast_branch_total;
+/* The reads of a chunk. */
+typedef struct roast_chunk_reads_total {
+    int64_t time_ns;
+    int64_t bytes, bytes_ns; /* of reads that tell their bytes: these, and their time */
+} roast_chunk_reads_total;
 typedef struct roast_branch_totals {
     roast_groups branches; /* an item: roast_branch_total */
     uint64_t chunks;       /* that tell what they read */
     roast_branch_total all;
+    roast_chunk_reads_total here; /* of the chunk that was added last */
 } roast_branch_totals;
 roast_status roast_branch_totals_add(roast_branch_totals *totals, const roast_chunklog *log,
                                      const roast_chunk *chunk);
 roast_status roast_branch_totals_finish(roast_branch_totals *totals, roast_metrics *metrics);
+
+/* storages.c */
+typedef struct roast_storage_totals {
+    roast_groups storages; /* an item: roast_storage_total */
+    roast_groups files;    /* an item: nothing */
+} roast_storage_totals;
+void roast_storage_totals_init(roast_storage_totals *totals);
+void roast_storage_totals_reset(roast_storage_totals *totals);
+/* `reads`: of this chunk. */
+roast_status roast_storage_totals_add(roast_storage_totals *totals, const roast_chunk *chunk,
+                                      const roast_chunk_reads_total *reads);
+roast_status roast_storage_totals_finish(const roast_storage_totals *totals,
+                                         roast_metrics *metrics);
 
 /* quality.c */
 #define ROAST_QUALITY_COUNTS 4
@@ -166,5 +185,9 @@ typedef struct roast_quality_totals {
 void roast_quality_totals_add(roast_quality_totals *totals, const roast_chunk *chunk);
 void roast_quality_totals_finish(const roast_quality_totals *totals, const roast_run *run,
                                  roast_metrics *metrics);
+
+/* presence.c: where no worker was sampled. */
+roast_status roast_metrics_presence(roast_metrics *metrics, const roast_run *run,
+                                    const roast_series *series, roast_error *err);
 
 #endif

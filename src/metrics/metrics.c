@@ -80,12 +80,14 @@ typedef struct chunk_walk {
     roast_quality_totals quality;
     roast_file_totals files;
     roast_branch_totals branches;
+    roast_storage_totals storages;
 } chunk_walk;
 
 static roast_status begin_walk(chunk_walk *walk, const roast_run *run) {
     walk->chunks.datasets = ROAST_GROUPS(roast_dataset_total);
     walk->branches.branches = ROAST_GROUPS(roast_branch_total);
     roast_section_totals_init(&walk->sections);
+    roast_storage_totals_init(&walk->storages);
     ROAST_TRY(roast_quantiles_new(&walk->chunks.durations, NULL));
     return roast_file_totals_init(&walk->files, run);
 }
@@ -97,7 +99,8 @@ static roast_status take_chunk(chunk_walk *walk, const roast_chunklog *log,
         ROAST_TRY(roast_section_totals_add(&walk->sections, log, chunk));
     roast_quality_totals_add(&walk->quality, chunk);
     ROAST_TRY(roast_file_totals_add(&walk->files, chunk));
-    return roast_branch_totals_add(&walk->branches, log, chunk);
+    ROAST_TRY(roast_branch_totals_add(&walk->branches, log, chunk));
+    return roast_storage_totals_add(&walk->storages, chunk, &walk->branches.here);
 }
 
 static roast_status walk_chunks(chunk_walk *walk, const roast_run *run) {
@@ -120,7 +123,8 @@ static roast_status put_chunks(chunk_walk *walk, const roast_run *run, roast_met
 
 static roast_status put_files(chunk_walk *walk, roast_metrics *metrics) {
     ROAST_TRY(roast_file_totals_finish(&walk->files, metrics));
-    return roast_branch_totals_finish(&walk->branches, metrics);
+    ROAST_TRY(roast_branch_totals_finish(&walk->branches, metrics));
+    return roast_storage_totals_finish(&walk->storages, metrics);
 }
 
 static void reset_walk(chunk_walk *walk) {
@@ -129,6 +133,7 @@ static void reset_walk(chunk_walk *walk) {
     roast_groups_reset(&walk->branches.branches);
     roast_section_totals_reset(&walk->sections);
     roast_file_totals_reset(&walk->files);
+    roast_storage_totals_reset(&walk->storages);
 }
 
 static roast_status from_chunks(roast_metrics *metrics, const roast_run *run, bool chunks,
@@ -162,6 +167,7 @@ static roast_status compute_all(roast_metrics *metrics, const roast_run *run, ro
     ROAST_TRY(roast_metrics_workflow(metrics, run, err));
     ROAST_TRY(roast_metrics_workers(metrics, run, err));
     ROAST_TRY(roast_metrics_fine(metrics, run, err));
+    ROAST_TRY(roast_metrics_tasks(metrics, run, err));
     ROAST_TRY(from_chunks(metrics, run, true, true, err));
     metrics->is_current = true;
     return roast_metrics_efficiency(metrics, err);

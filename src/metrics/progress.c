@@ -112,6 +112,11 @@ static void set_rates(const roast_progress *progress, double now, roast_progress
         view->byte_rate = bytes / window;
 }
 
+double roast_progress_left(double since, uint64_t done, uint64_t total) {
+    return done > 0 && total >= done && since > 0 ? since / (double)done * (double)(total - done)
+                                                  : (double)NAN;
+}
+
 roast_progress_view roast_progress_look(const roast_progress *progress, double now,
                                         uint64_t total) {
     roast_progress_view view = {.chunks = progress->chunks,
@@ -120,11 +125,8 @@ roast_progress_view roast_progress_look(const roast_progress *progress, double n
                                 .event_rate = NAN,
                                 .workers = progress->workers,
                                 .memory = progress->memory,
-                                .memory_limit = progress->memory_limit,
-                                .seconds_left = NAN};
-    double since = now - progress->first_begin;
+                                .memory_limit = progress->memory_limit};
     set_rates(progress, now, &view);
-    if (progress->chunks > 0 && total >= progress->chunks && since > 0)
-        view.seconds_left = since / (double)progress->chunks * (double)(total - progress->chunks);
+    view.seconds_left = roast_progress_left(now - progress->first_begin, progress->chunks, total);
     return view;
 }

@@ -65,12 +65,28 @@ static const roast_row_column worker_columns[] = {
     COLUMN(worker, TEXT, host), /* hidden */
 };
 
+static const roast_row_column task_columns[] = {
+    COLUMN(task, VALUE, count),       COLUMN(task, VALUE, failed),
+    COLUMN(task, VALUE, seconds),     COLUMN(task, VALUE, mean_seconds),
+    COLUMN(task, VALUE, cpu_seconds), COLUMN(task, VALUE, result_bytes),
+};
+
+static const roast_row_column storage_columns[] = {
+    COLUMN(storage, COUNT, num_chunks),          COLUMN(storage, COUNT, num_files),
+    COLUMN(storage, VALUE, bytes_read),          COLUMN(storage, VALUE, read_requests),
+    COLUMN(storage, VALUE, read_seconds),        COLUMN(storage, VALUE, read_rate),
+    COLUMN(storage, VALUE, waiting_seconds),     COLUMN(storage, VALUE, waiting_percent),
+    COLUMN(storage, VALUE, mean_before_process),
+};
+
 enum {
     dataset_hidden = 0,
     section_hidden = 1,
     file_hidden = 2,
     branch_hidden = 0,
-    worker_hidden = 1
+    worker_hidden = 1,
+    task_hidden = 0,
+    storage_hidden = 0
 };
 
 const roast_row_table *roast_row_table_at(roast_row_table_number number) {

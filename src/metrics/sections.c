@@ -74,7 +74,8 @@ roast_status roast_section_totals_add(roast_section_totals *all, const roast_chu
         struct roast_section_place *open = &all->chunk[i];
         if (section.kind >= ROAST_SECTION_KINDS)
             return ROAST_ECORRUPT;
-        ROAST_TRY(roast_groups_find(&all->names, section.name, &open->name));
+        ROAST_TRY(roast_groups_find_listed(&all->names, chunk->packed.layout, chunk->n_sections, i,
+                                           section.name, &open->name));
         open->timed = section.kind == ROAST_SECTION_TIME;
         open->ancestor = ancestor_of(all->chunk, i, section.parent);
         add_use(all, open, &section);
@@ -87,6 +88,7 @@ roast_status roast_section_totals_add_all(roast_section_totals *all, const roast
     roast_chunk record;
     if (log == NULL)
         return ROAST_OK;
+    roast_groups_forget_refs(&all->names);
     roast_chunk_cursor_init(&cursor, log);
     while (roast_chunk_cursor_next(&cursor, &record))
         ROAST_TRY(roast_section_totals_add(all, log, &record));

@@ -123,6 +123,6 @@ double roast_median(double *values, size_t count) {
     if (count % 2 == 1)
         return upper;
     for (size_t i = 0; i < count / 2; i++)
-        lower = fmax(lower, values[i]);
+        lower = values[i] > lower ? values[i] : lower;
     return (lower + upper) / 2;
 }

@@ -5,13 +5,17 @@
 
 static const roast_frame frame = {"metrics", {'R', 'C', 'M', 'X'}, 2};
 
-/* The keys of the scalars identify a catalogue: other keys mean other metrics. */
+/* The keys of the scalars and tables identify a catalogue: other keys mean other metrics. */
 static uint32_t fingerprint(void) {
     uint32_t crc = 0;
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
         const char *key = roast_catalogue_at(i)->key;
         if (roast_catalogue_is_scalar(i))
             crc = roast_crc32c(crc, key, strlen(key) + 1);
+    }
+    for (int number = 0; number < ROAST_ROW_TABLE_COUNT; number++) {
+        const char *key = roast_row_table_at((roast_row_table_number)number)->key;
+        crc = roast_crc32c(crc, key, strlen(key) + 1);
     }
     return crc;
 }
@@ -187,8 +191,10 @@ static roast_status get_all(roast_frame_reader *r, roast_metrics *metrics) {
     ROAST_TRY(roast_frame_get_count(r, 2, "the numbers are cut short", &scalars));
     for (uint64_t i = 0; i < scalars; i++)
         ROAST_TRY(get_scalar(r, metrics));
+    /* Buffers that were written before there was a table of tasks, or of storages, end without it. */
     for (int number = 0; number < ROAST_ROW_TABLE_COUNT; number++)
-        ROAST_TRY(get_table(r, metrics, (roast_row_table_number)number));
+        if (number < ROAST_ROWS_task_metrics || r->at < r->end)
+            ROAST_TRY(get_table(r, metrics, (roast_row_table_number)number));
     metrics->is_current = made_by == fingerprint();
     return roast_frame_close(r);
 }

@@ -15,8 +15,10 @@ typedef struct figure {
 static void add_value(figure *all, double time, double value) {
     if (isnan(value))
         return;
-    all->min = all->seen ? fmin(all->min, value) : value;
-    all->max = all->seen ? fmax(all->max, value) : value;
+    if (!all->seen || value < all->min)
+        all->min = value;
+    if (!all->seen || value > all->max)
+        all->max = value;
     all->seen = true;
     roast_time_average_add(&all->over_time, time, value);
 }
@@ -87,18 +89,25 @@ typedef struct health {
     uint64_t samples;
 } health;
 
+/* NaN is no value: fmax(), without a call for each sample. */
+static void raise_to(double *peak, double value) {
+    if (value > *peak || isnan(*peak))
+        *peak = value;
+}
+
 static void add_sample(worker_figures *figures, plain_mean *cores, health *own, double time,
                        const double value[ROAST_COLUMNS]) {
     double memory = value[ROAST_COLUMN_memory], limit = value[ROAST_COLUMN_memory_limit];
     double threads = value[ROAST_COLUMN_cores], cpu = value[ROAST_COLUMN_cpu] / threads;
     own->samples++;
-    own->peak_memory = fmax(own->peak_memory, memory);
-    own->peak_spilled = fmax(own->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
+    raise_to(&own->peak_memory, memory);
+    raise_to(&own->peak_spilled, value[ROAST_COLUMN_spilled_bytes]);
     add_value(&figures->memory, time, memory);
     if (limit > 0) {
-        own->limit = fmax(own->limit, limit);
-        own->peak_percent = fmax(own->peak_percent, memory / limit * 100);
-        add_value(&figures->memory_share, time, memory / limit * 100);
+        double percent = memory / limit * 100;
+        raise_to(&own->limit, limit);
+        raise_to(&own->peak_percent, percent);
+        add_value(&figures->memory_share, time, percent);
     }
     if (!isnan(threads))
         add_to_mean(cores, threads);
@@ -190,7 +199,7 @@ static roast_status put_workers(roast_metrics *metrics, const roast_series *seri
 roast_status roast_metrics_workers(roast_metrics *metrics, const roast_run *run, roast_error *err) {
     const roast_series *series = roast_run_series_view(run);
     if (roast_series_tick_count(series) == 0)
-        return ROAST_OK;
+        return roast_metrics_presence(metrics, run, series, err);
     const roast_series *counts = roast_run_counts_view(run);
     /* A tick between two counts would bend the trapezoids. */
     count_workers(metrics, counts != NULL ? counts : series);

@@ -192,6 +192,17 @@ roast_status roast_attempts_add_departure(roast_attempts *attempts,
     return ROAST_OK;
 }
 
+void roast_attempts_add_lost_result(roast_attempts *attempts, uint32_t departure) {
+    if (departure < attempts->departure_count &&
+        attempts->departures[departure].lost_results < UINT32_MAX)
+        attempts->departures[departure].lost_results++;
+}
+
+void roast_attempts_truncate_departures(roast_attempts *attempts, uint32_t count) {
+    if (count < attempts->departure_count)
+        attempts->departure_count = count;
+}
+
 uint32_t roast_attempts_departure_count(const roast_attempts *attempts) {
     return attempts->departure_count;
 }

@@ -174,14 +174,14 @@ void roast_entry_file(const roast_chunklog *log, uint32_t ref, roast_str *name, 
 
 uint32_t roast_entry_count(const roast_chunklog *log, uint32_t ref) {
     roast_bytes payload = roast_entry_payload(log, ref);
-    return (uint32_t)roast_bytes_number(&payload, UINT32_MAX);
+    return (uint32_t)roast_bytes_small(&payload, UINT32_MAX);
 }
 
 bool roast_layout_next(roast_bytes *layout, uint32_t index, roast_section *out) {
-    uint64_t kind = roast_bytes_number(layout, ROAST_LAYOUT_FOLDED + ROAST_SECTION_KINDS - 1);
+    uint64_t kind = roast_bytes_small(layout, ROAST_LAYOUT_FOLDED + ROAST_SECTION_KINDS - 1);
     out->kind = (roast_section_kind)(kind & (ROAST_LAYOUT_FOLDED - 1));
     layout->bad |= (unsigned)out->kind >= ROAST_SECTION_KINDS;
-    out->parent = (int32_t)roast_bytes_number(layout, index) - 1; /* before the section itself */
+    out->parent = (int32_t)roast_bytes_small(layout, index) - 1; /* before the section itself */
     out->name = roast_bytes_text(layout, ROAST_MAX_TEXT);
     return (kind & ROAST_LAYOUT_FOLDED) != 0;
 }

@@ -68,7 +68,7 @@ static roast_status copy_row(merge *m, uint64_t index) {
     m->result.added++;
     /* Reserve first: if both logs are one, growing may move the row. */
     size_t len = (size_t)(row.end - row.at), at = (size_t)(row.at - m->from->rows.data);
-    ROAST_TRY(roast_buffer_reserve(&m->into->rows, ROAST_ROW_REFS * ROAST_REF_MAX + len));
+    ROAST_TRY(roast_buffer_reserve(&m->into->rows, ROAST_ROW_FRONT + len));
     return roast_row_append(m->into, refs, m->from->rows.data + at, len);
 }
 
@@ -162,6 +162,37 @@ static roast_status shift_origins(merge *m, roast_intern *workers,
         ROAST_TRY(roast_entry_add_origin(m->into, &origin, &m->map[i]));
     }
     return ROAST_OK;
+}
+
+/* The same for origins that get the name of their worker. */
+static roast_status name_origins(merge *m, const roast_str *workers) {
+    for (uint32_t i = 0; i < m->from->entries.count; i++) {
+        if (workers[i].data == NULL || roast_entry_kind_of(m->from, i + 1) != ROAST_ENTRY_ORIGIN)
+            continue;
+        roast_origin origin = roast_entry_origin(m->from, i + 1);
+        origin.worker = workers[i];
+        ROAST_TRY(roast_entry_add_origin(m->into, &origin, &m->map[i]));
+    }
+    return ROAST_OK;
+}
+
+roast_status roast_chunklog_with_workers(const roast_chunklog *log, const roast_str *workers,
+                                         roast_chunklog **out) {
+    merge m = {.from = log};
+    ROAST_TRY(roast_chunklog_new(&m.into, NULL));
+    roast_status status = make_map(&m);
+    if (status == ROAST_OK)
+        status = name_origins(&m, workers);
+    if (status == ROAST_OK)
+        status = copy_entries(&m);
+    if (status == ROAST_OK)
+        status = copy_rows(&m, 0, log->count);
+    roast_free(m.map);
+    if (status == ROAST_OK)
+        *out = m.into;
+    else
+        roast_chunklog_free(m.into);
+    return status;
 }
 
 static roast_status shift(merge *m, roast_intern *workers, const roast_clock_shift *shifts,

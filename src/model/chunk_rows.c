@@ -105,11 +105,13 @@ roast_status roast_row_append(roast_chunklog *log, const uint32_t refs[ROAST_ROW
     ROAST_TRY(
         roast_array_reserve(&ends, &log->ends_capacity, sizeof *log->ends, (size_t)log->count + 1));
     log->ends = ends;
-    ROAST_TRY(roast_buffer_reserve(&log->rows, ROAST_ROW_REFS * ROAST_REF_MAX + len));
-    uint8_t *at = log->rows.data + log->rows.len;
+    ROAST_TRY(roast_buffer_reserve(&log->rows, ROAST_ROW_FRONT + len));
+    uint8_t front[ROAST_ROW_REFS * ROAST_REF_MAX], *to = front;
     for (int i = 0; i < ROAST_ROW_REFS; i++)
-        at = roast_put_varint(at, refs[i]);
-    log->rows.len = (size_t)(at - log->rows.data);
+        to = roast_put_varint(to, refs[i]);
+    uint8_t *at = log->rows.data + log->rows.len;
+    log->rows.len += (size_t)(roast_put_varint(at, (size_t)(to - front) + len) - at);
+    roast_buffer_push(&log->rows, front, (size_t)(to - front));
     roast_buffer_push(&log->rows, rest, len);
     log->ends[log->count++] = log->rows.len;
     return ROAST_OK;
@@ -205,7 +207,7 @@ roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk
 
 void roast_row_refs(const roast_chunklog *log, roast_bytes *row, uint32_t refs[ROAST_ROW_REFS]) {
     for (int i = 0; i < ROAST_ROW_REFS; i++)
-        refs[i] = (uint32_t)roast_bytes_number(row, log->entries.count);
+        refs[i] = (uint32_t)roast_bytes_small(row, log->entries.count);
 }
 
 static void read_refs(const roast_chunklog *log, const uint32_t refs[ROAST_ROW_REFS],
@@ -238,35 +240,58 @@ static void read_customs(const roast_chunklog *log, roast_bytes *row, roast_chun
     *row = cursor.values;
 }
 
-/* What follows the references, up to the sections. */
-static void read_values(const roast_chunklog *log, roast_bytes row, roast_chunk *out) {
-    out->seq = roast_bytes_number(&row, UINT64_MAX);
-    uint64_t mask = roast_bytes_number(&row, ROAST_CHUNK_ALL_FIELDS << ROAST_ROW_FLAG_BITS |
-                                                 ((1u << ROAST_ROW_FLAG_BITS) - 1));
+/* Sequence and mask. */
+static uint64_t read_mask(roast_bytes *row, roast_chunk *out) {
+    out->seq = roast_bytes_number(row, UINT64_MAX);
+    uint64_t mask = roast_bytes_number(row, ROAST_CHUNK_ALL_FIELDS << ROAST_ROW_FLAG_BITS |
+                                                ((1u << ROAST_ROW_FLAG_BITS) - 1));
     out->have = mask >> ROAST_ROW_FLAG_BITS;
-    for (uint64_t left = out->have; left != 0; left &= left - 1)
-        *field_at(out, __builtin_ctzll(left)) = roast_bytes_signed(&row);
+    return mask;
+}
+
+/* What follows the fields, up to the sections. */
+static void read_texts(const roast_chunklog *log, roast_bytes *row, uint64_t mask,
+                       roast_chunk *out) {
     if (mask & ROAST_ROW_TASK_HASH) {
-        const uint8_t *hash = roast_bytes_take(&row, ROAST_TASK_HASH_BYTES);
+        const uint8_t *hash = roast_bytes_take(row, ROAST_TASK_HASH_BYTES);
         out->task_hash = (roast_str){(const char *)hash, ROAST_TASK_HASH_BYTES};
     }
     if (mask & ROAST_ROW_ERROR) {
-        out->error_type = roast_bytes_text(&row, ROAST_MAX_TEXT);
-        out->error_message = roast_bytes_text(&row, ROAST_MAX_TEXT);
+        out->error_type = roast_bytes_text(row, ROAST_MAX_TEXT);
+        out->error_message = roast_bytes_text(row, ROAST_MAX_TEXT);
     }
     if (mask & ROAST_ROW_CUSTOMS)
-        read_customs(log, &row, out);
-    out->packed.tails = row;
+        read_customs(log, row, out);
+    out->packed.tails = *row;
 }
 
-bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out) {
+static void read_fields(roast_bytes *row, uint64_t fields, roast_chunk *out) {
+    uint64_t passed = 0; /* numbers since the last one that was read */
+    for (uint64_t left = out->have; left != 0; left &= left - 1) {
+        int index = __builtin_ctzll(left);
+        if ((fields >> index & 1) == 0) {
+            passed++;
+            continue;
+        }
+        if (passed > 0)
+            roast_bytes_skip(row, passed, UINT64_MAX);
+        passed = 0;
+        *field_at(out, index) = roast_bytes_signed(row);
+    }
+    roast_bytes_skip(row, passed, UINT64_MAX);
+    out->have &= fields;
+}
+
+bool roast_row_read(const roast_chunklog *log, roast_bytes row, uint64_t fields, roast_chunk *out) {
     uint32_t refs[ROAST_ROW_REFS];
     *out = (roast_chunk){0};
     roast_row_refs(log, &row, refs);
     if (row.bad)
         return false;
     read_refs(log, refs, out);
-    read_values(log, row, out);
+    uint64_t mask = read_mask(&row, out);
+    read_fields(&row, fields, out);
+    read_texts(log, &row, mask, out);
     roast_origin origin = roast_entry_origin(log, refs[ROAST_REF_origin]);
     out->token = origin.token;
     out->run = origin.run;
@@ -278,7 +303,26 @@ bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out
     return !out->packed.tails.bad;
 }
 
-bool roast_row_valid(const roast_chunklog *log, roast_bytes row) {
+bool roast_row_has_customs(const roast_chunklog *log, uint64_t index) {
+    roast_bytes row = roast_row_at(log, index);
+    roast_bytes_skip(&row, ROAST_ROW_REFS + 1, UINT64_MAX); /* the sequence is before the mask */
+    return (roast_bytes_number(&row, UINT64_MAX) & ROAST_ROW_CUSTOMS) != 0;
+}
+
+/* How many numbers a row has for the sections of a layout. */
+static uint64_t count_values(const roast_chunklog *log, uint32_t layout) {
+    roast_bytes payload = roast_entry_payload(log, layout);
+    uint32_t sections = layout == 0 ? 0 : (uint32_t)roast_bytes_small(&payload, UINT32_MAX);
+    uint64_t values = 0;
+    for (uint32_t i = 0; i < sections; i++) {
+        roast_section section;
+        values += 2 + (uint64_t)roast_layout_next(&payload, i, &section);
+        values += section.kind == ROAST_SECTION_MEMORY;
+    }
+    return values;
+}
+
+bool roast_row_valid(const roast_chunklog *log, roast_bytes row, roast_row_check *check) {
     static const roast_entry_kind kinds[ROAST_ROW_REFS] = {
 #define X(name, kind) ROAST_ENTRY_##kind,
         ROAST_ROW_REF_LIST(X)
@@ -289,16 +333,15 @@ bool roast_row_valid(const roast_chunklog *log, roast_bytes row) {
     for (int i = 0; i < ROAST_ROW_REFS; i++)
         if (refs[i] != 0 && roast_entry_kind_of(log, refs[i]) != kinds[i])
             return false;
-    roast_chunk chunk; /* only what the values need; the entries have been checked */
-    roast_tail_cursor cursor;
-    roast_section section;
-    chunk.packed.layout = refs[ROAST_REF_layout];
-    read_values(log, row, &chunk);
-    roast_chunk_sections(log, &chunk, &cursor);
-    while (roast_chunk_next_section(&cursor, &section))
-        continue;
+    roast_chunk chunk; /* only what follows the fields; the entries have been checked */
+    uint64_t mask = read_mask(&row, &chunk);
+    roast_bytes_skip(&row, (uint64_t)__builtin_popcountll(chunk.have), UINT64_MAX);
+    read_texts(log, &row, mask, &chunk);
+    if (check->layout != refs[ROAST_REF_layout])
+        *check =
+            (roast_row_check){refs[ROAST_REF_layout], count_values(log, refs[ROAST_REF_layout])};
+    roast_bytes_skip(&row, check->values, UINT64_MAX);
     uint64_t reads = roast_entry_count(log, refs[ROAST_REF_reads]);
-    for (uint64_t i = 0; i < ROAST_READ_VALUES * reads && !cursor.values.bad; i++)
-        roast_bytes_known(&cursor.values);
-    return !row.bad && !cursor.values.bad && cursor.values.at == row.end;
+    roast_bytes_skip(&row, ROAST_READ_VALUES * reads, ROAST_KNOWN_LIMIT);
+    return !row.bad && row.at == row.end;
 }

@@ -7,7 +7,7 @@ static roast_tail_cursor start(const roast_chunklog *log, uint32_t names, roast_
     roast_tail_cursor cursor = {
         .log = log, .names = roast_entry_payload(log, names), .values = values};
     if (names != 0)
-        cursor.count = (uint32_t)roast_bytes_number(&cursor.names, UINT32_MAX);
+        cursor.count = (uint32_t)roast_bytes_small(&cursor.names, UINT32_MAX);
     return cursor;
 }
 

@@ -11,11 +11,7 @@ roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, 
     roast_frame_put_number(&writer, log->count);
     for (uint32_t id = 0; id < log->entries.count; id++)
         roast_frame_put_text(&writer, roast_intern_get(&log->entries, id));
-    for (uint64_t i = 0; i < log->count; i++) {
-        roast_bytes row = roast_row_at(log, i);
-        roast_frame_put_text(&writer,
-                             (roast_str){(const char *)row.at, (size_t)(row.end - row.at)});
-    }
+    roast_frame_put_bytes(&writer, log->rows.data, log->rows.len);
     return roast_frame_finish(&writer, err);
 }
 
@@ -48,7 +44,8 @@ static roast_status read_entries(roast_frame_reader *r, uint64_t count, roast_ch
 
 static roast_status read_rows(roast_frame_reader *r, uint64_t count, roast_chunklog *log) {
     void *ends = NULL;
-    ROAST_TRY(no_memory(r, roast_buffer_reserve(&log->rows, (size_t)(r->end - r->at))));
+    const uint8_t *start = r->at;
+    roast_row_check check = {0};
     ROAST_TRY(no_memory(
         r, roast_array_reserve(&ends, &log->ends_capacity, sizeof *log->ends, (size_t)count)));
     log->ends = ends;
@@ -57,13 +54,14 @@ static roast_status read_rows(roast_frame_reader *r, uint64_t count, roast_chunk
         roast_str text;
         ROAST_TRY(roast_frame_get_text(r, SIZE_MAX, &text));
         const uint8_t *at = (const uint8_t *)text.data;
-        if (!roast_row_valid(log, (roast_bytes){at, at + text.len, false})) {
+        if (!roast_row_valid(log, (roast_bytes){at, at + text.len, false}, &check)) {
             r->at = before;
             return roast_frame_damaged(r, "a row");
         }
-        roast_buffer_push(&log->rows, text.data, text.len);
-        log->ends[log->count++] = log->rows.len;
+        log->ends[i] = (size_t)(r->at - start);
     }
+    log->count = count;
+    ROAST_TRY(no_memory(r, roast_buffer_append(&log->rows, start, (size_t)(r->at - start))));
     return roast_frame_close(r);
 }
 

@@ -79,12 +79,18 @@ void roast_chunklog_rewind(roast_chunklog *log, uint64_t count, uint32_t entries
 /* ---- reading ---- */
 
 void roast_chunk_cursor_init(roast_chunk_cursor *cursor, const roast_chunklog *log) {
-    *cursor = (roast_chunk_cursor){log, 0};
+    roast_chunk_cursor_init_some(cursor, log, ROAST_CHUNK_ALL_FIELDS);
+}
+
+void roast_chunk_cursor_init_some(roast_chunk_cursor *cursor, const roast_chunklog *log,
+                                  uint64_t fields) {
+    *cursor = (roast_chunk_cursor){log, 0, fields};
 }
 
 bool roast_chunk_cursor_next(roast_chunk_cursor *cursor, roast_chunk *out) {
     return cursor->index < cursor->log->count &&
-           roast_row_read(cursor->log, roast_row_at(cursor->log, cursor->index++), out);
+           roast_row_read(cursor->log, roast_row_at(cursor->log, cursor->index++), cursor->fields,
+                          out);
 }
 
 roast_status roast_chunklog_get(const roast_chunklog *log, uint64_t index, roast_chunk *out,
@@ -92,7 +98,7 @@ roast_status roast_chunklog_get(const roast_chunklog *log, uint64_t index, roast
     if (index >= log->count)
         return roast_error_set(err, ROAST_ENOTFOUND, "roast_chunklog_get", -1, "chunk %llu of %llu",
                                (unsigned long long)index, (unsigned long long)log->count);
-    if (!roast_row_read(log, roast_row_at(log, index), out))
+    if (!roast_row_read(log, roast_row_at(log, index), ROAST_CHUNK_ALL_FIELDS, out))
         return roast_error_set(err, ROAST_ECORRUPT, "roast_chunklog_get", -1, "row %llu",
                                (unsigned long long)index);
     return ROAST_OK;

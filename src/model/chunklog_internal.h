@@ -54,7 +54,8 @@ enum { /* what else a row holds: the low bits of its mask */
 enum {
     ROAST_LAYOUT_FOLDED = 4,
     ROAST_TASK_HASH_BYTES = 16,
-    ROAST_REF_MAX = 5,     /* bytes of the longest reference */
+    ROAST_REF_MAX = 5, /* bytes of the longest reference */
+    ROAST_ROW_FRONT = ROAST_VARINT_MAX + ROAST_ROW_REFS * ROAST_REF_MAX, /* length, references */
     ROAST_READ_VALUES = 4, /* of each read, all of them known numbers */
 };
 _Static_assert((int)ROAST_SECTION_KINDS <= (int)ROAST_LAYOUT_FOLDED, "a kind takes two bits");
@@ -63,7 +64,7 @@ _Static_assert(ROAST_CHUNK_FIELD_COUNT + ROAST_ROW_FLAG_BITS <= 64, "fields and 
 
 struct roast_chunklog {
     roast_intern entries;
-    roast_buffer rows; /* all rows, concatenated */
+    roast_buffer rows; /* all rows, each after its length, as on the wire */
     size_t *ends;      /* where each row ends */
     size_t ends_capacity;
     uint64_t count;
@@ -90,6 +91,20 @@ static inline uint64_t roast_bytes_number(roast_bytes *from, uint64_t limit) {
     return 0;
 }
 
+/* The same for a number that is mostly below 128: a length, or the number of something. */
+static inline uint64_t roast_bytes_small(roast_bytes *from, uint64_t limit) {
+    if (from->at < from->end && *from->at < 0x80 && *from->at <= limit)
+        return *from->at++;
+    return roast_bytes_number(from, limit);
+}
+
+static inline void roast_bytes_skip(roast_bytes *from, uint64_t count, uint64_t limit) {
+    if (roast_skip_varints(&from->at, from->end, count, limit))
+        return;
+    from->at = from->end;
+    from->bad = true;
+}
+
 /* `len` bytes; NULL where there are not so many. */
 static inline const uint8_t *roast_bytes_take(roast_bytes *from, uint64_t len) {
     const uint8_t *at = from->at;
@@ -107,18 +122,19 @@ static inline int64_t roast_bytes_signed(roast_bytes *from) {
 }
 
 /* A known number: 0 for "not known", which is -1, else the value + 1. */
+#define ROAST_KNOWN_LIMIT (UINT64_C(1) << 63)
 static inline int64_t roast_bytes_known(roast_bytes *from) {
-    return (int64_t)(roast_bytes_number(from, UINT64_C(1) << 63) - 1);
+    return (int64_t)(roast_bytes_number(from, ROAST_KNOWN_LIMIT) - 1);
 }
 
 static inline roast_str roast_bytes_text(roast_bytes *from, size_t limit) {
-    uint64_t len = roast_bytes_number(from, limit);
+    uint64_t len = roast_bytes_small(from, limit);
     const uint8_t *text = roast_bytes_take(from, len);
     return (roast_str){(const char *)text, text != NULL ? (size_t)len : 0};
 }
 
 static inline roast_str roast_bytes_label(roast_bytes *from) {
-    uint64_t len = roast_bytes_number(from, ROAST_MAX_TEXT + UINT64_C(1));
+    uint64_t len = roast_bytes_small(from, ROAST_MAX_TEXT + UINT64_C(1));
     const uint8_t *text = len == 0 ? NULL : roast_bytes_take(from, len - 1);
     return (roast_str){(const char *)text, text != NULL ? (size_t)len - 1 : 0};
 }
@@ -194,14 +210,23 @@ roast_status roast_sizes_find(const roast_chunklog *log, roast_str name, uint32_
 /* ---- rows (chunk_rows.c) ---- */
 static inline roast_bytes roast_row_at(const roast_chunklog *log, uint64_t index) {
     size_t start = index == 0 ? 0 : log->ends[index - 1];
-    return (roast_bytes){log->rows.data + start, log->rows.data + log->ends[index], false};
+    roast_bytes row = {log->rows.data + start, log->rows.data + log->ends[index], false};
+    roast_bytes_number(&row, UINT64_MAX); /* its length */
+    return row;
 }
 /* Takes the references off the front of a row. */
 void roast_row_refs(const roast_chunklog *log, roast_bytes *row, uint32_t refs[ROAST_ROW_REFS]);
-/* Reads a row; false if it is malformed. Sections and reads are not looked into. */
-bool roast_row_read(const roast_chunklog *log, roast_bytes row, roast_chunk *out);
+/* Reads these fields of a row; false if it is malformed. Sections and reads are not looked into. */
+bool roast_row_read(const roast_chunklog *log, roast_bytes row, uint64_t fields, roast_chunk *out);
+/* Whether a row has values of the user's own; nothing else of it is read. */
+bool roast_row_has_customs(const roast_chunklog *log, uint64_t index);
+/* What was found out for the row before, for rows of the same log; zeroed at first. */
+typedef struct roast_row_check {
+    uint32_t layout;
+    uint64_t values; /* of its sections */
+} roast_row_check;
 /* Whether the row and everything in it can be read and nothing is left over. */
-bool roast_row_valid(const roast_chunklog *log, roast_bytes row);
+bool roast_row_valid(const roast_chunklog *log, roast_bytes row, roast_row_check *check);
 /* Appends a row: references, then the bytes of the rest. */
 roast_status roast_row_append(roast_chunklog *log, const uint32_t refs[ROAST_ROW_REFS],
                               const void *rest, size_t len);
@@ -209,5 +234,9 @@ roast_status roast_row_append(roast_chunklog *log, const uint32_t refs[ROAST_ROW
 /* ---- the log (chunklog.c) ---- */
 /* Back to `count` rows and `entries` entries. */
 void roast_chunklog_rewind(roast_chunklog *log, uint64_t count, uint32_t entries);
+
+/* A copy of a log in which origins have the names of workers, by the place of their entry; absent: as it is. */
+roast_status roast_chunklog_with_workers(const roast_chunklog *log, const roast_str *workers,
+                                         roast_chunklog **out);
 
 #endif

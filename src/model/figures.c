@@ -6,7 +6,7 @@ typedef struct activity_name {
     const char *context, *name, *unit; /* context NULL: any */
 } activity_name;
 
-/* Of Dask's spans, of engines without names of their own, and of Coffea's preprocessing. */
+/* Of Dask's spans, of engines without names of their own, of counters, and of Coffea's preprocessing. */
 static const activity_name names[] = {
     {ROAST_ACTIVITY_cpu, NULL, "thread-cpu", "seconds"},
     {ROAST_ACTIVITY_noncpu, NULL, "thread-noncpu", "seconds"},
@@ -21,6 +21,11 @@ static const activity_name names[] = {
     {ROAST_ACTIVITY_decompress, NULL, "decompress", "seconds"},
     {ROAST_ACTIVITY_serialize, NULL, "serialize", "seconds"},
     {ROAST_ACTIVITY_deserialize, NULL, "deserialize", "seconds"},
+    {ROAST_ACTIVITY_worker_cpu, "worker", "process-cpu", "seconds"},
+    {ROAST_ACTIVITY_machine_busy, "machine", "busy", "seconds"},
+    {ROAST_ACTIVITY_machine_own, "machine", "own-cpu", "seconds"},
+    {ROAST_ACTIVITY_machine_all, "machine", "core", "seconds"},
+    {ROAST_ACTIVITY_machine_cores, "machine", "cores", "count"},
     {ROAST_ACTIVITY_preprocess, "preprocess", "wall", "seconds"},
     {ROAST_ACTIVITY_preprocess_files, "preprocess", "files", "count"},
     {ROAST_ACTIVITY_preprocess_bytes, "preprocess", "read", "bytes"},
@@ -60,5 +65,5 @@ uint32_t roast_run_figure_count(const roast_run *run) {
 
 roast_figure roast_run_figure(const roast_run *run, uint32_t index) {
     roast_span_value span = roast_run_span(run, index);
-    return (roast_figure){kind_of(run, &span), activity_of(&span), span.value};
+    return (roast_figure){kind_of(run, &span), activity_of(&span), span.value, span.prefix};
 }

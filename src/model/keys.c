@@ -1,4 +1,5 @@
 #include "model/keys.h"
+#include "model/storage.h"
 
 #include <stddef.h>
 
@@ -63,21 +64,22 @@ static bool percent(double part, int64_t whole, double *out) {
     return whole > 0;
 }
 
-static bool made_branches_read_percent(const roast_key_source *from, double *out) {
+static bool made_branch_count(const roast_key_source *from, int64_t *out) {
     const roast_chunk *chunk = from->chunk;
-    return chunk->has_branches && from->file != NULL &&
-           percent(chunk->n_branches, from->file->total_branches, out);
+    *out = chunk->has_branches ? chunk->n_branches : chunk->branch_count;
+    return chunk->has_branches || HAS(branch_count);
+}
+
+static bool made_branches_read_percent(const roast_key_source *from, double *out) {
+    int64_t count;
+    return made_branch_count(from, &count) && from->file != NULL &&
+           percent((double)count, from->file->total_branches, out);
 }
 
 static bool made_bytes_read_percent(const roast_key_source *from, double *out) {
     const roast_chunk *chunk = from->chunk;
     return HAS(accessed_bytes) && from->file != NULL &&
            percent((double)chunk->accessed_bytes, from->file->tree_bytes, out);
-}
-
-static bool made_branch_count(const roast_key_source *from, int64_t *out) {
-    *out = from->chunk->n_branches;
-    return from->chunk->has_branches;
 }
 
 static bool made_chunk_id(const roast_key_source *from, int64_t *out) {
@@ -98,6 +100,11 @@ static bool made_task_key(const roast_key_source *from, char *out, size_t size, 
 static bool made_error(const roast_key_source *from, char *out, size_t size, size_t *len) {
     *len = roast_chunk_error(from->chunk, out, size);
     return from->chunk->error_type.data != NULL;
+}
+
+static bool made_storage(const roast_key_source *from, char *out, size_t size, size_t *len) {
+    *len = roast_storage_of(from->chunk->file, out, size);
+    return from->chunk->file.data != NULL;
 }
 
 /* ---- the keys ---- */

@@ -24,6 +24,10 @@ static uint64_t key_of_chunk(const roast_chunk *chunk) {
     return hash_key(key, len < sizeof key ? len : sizeof key - 1);
 }
 
+static uint64_t key_of_thread(uint64_t thread) {
+    return hash_key((const char *)&thread, sizeof thread);
+}
+
 uint64_t roast_match_key(const roast_attempt *attempt) {
     return attempt->key.data != NULL ? hash_key(attempt->key.data, attempt->key.len) : 0;
 }
@@ -46,15 +50,17 @@ uint64_t roast_match_distance(int64_t a, int64_t b) {
 roast_status roast_match_add(roast_match *match, const roast_chunk *chunk, uint32_t worker,
                              uint32_t number) {
     void *chunks = match->chunks;
-    if (chunk->task_key.data == NULL)
+    bool has_key = chunk->task_key.data != NULL;
+    if (!has_key && ((chunk->have & ROAST_CHUNK_HAS(thread)) == 0 || chunk->thread == 0))
         return ROAST_OK;
     if (match->count >= UINT32_MAX)
         return ROAST_ELIMIT;
     ROAST_TRY(
         roast_array_reserve(&chunks, &match->capacity, sizeof *match->chunks, match->count + 1));
     match->chunks = chunks;
-    match->chunks[match->count++] =
-        (roast_match_chunk){key_of_chunk(chunk), task_start(chunk), worker, number};
+    uint64_t key = has_key ? key_of_chunk(chunk) : key_of_thread((uint64_t)chunk->thread);
+    match->without_key += !has_key;
+    match->chunks[match->count++] = (roast_match_chunk){key, task_start(chunk), worker, number};
     return ROAST_OK;
 }
 
@@ -73,6 +79,22 @@ static size_t bucket_of(const roast_match *match, uint64_t key) {
     return match->bits == 0 ? 0 : (size_t)(key >> (64 - match->bits));
 }
 
+/* Few at a time: a call of qsort takes longer than to sort a bucket. */
+static void sort_bucket(roast_match_chunk *chunks, size_t count) {
+    enum { FEW = 8 };
+    if (count > FEW) {
+        qsort(chunks, count, sizeof *chunks, compare);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        roast_match_chunk one = chunks[i];
+        size_t at = i;
+        for (; at > 0 && compare(&one, &chunks[at - 1]) < 0; at--)
+            chunks[at] = chunks[at - 1];
+        chunks[at] = one;
+    }
+}
+
 /* Chunks into their buckets: keys are hashes, so that the buckets are small, and sorting each is less work than sorting
  * all chunks. `sorted` has room for all of them. */
 static void fill_buckets(roast_match *match, roast_match_chunk *sorted) {
@@ -86,9 +108,7 @@ static void fill_buckets(roast_match *match, roast_match_chunk *sorted) {
     for (size_t i = 0; i < match->count; i++)
         sorted[next[bucket_of(match, match->chunks[i].key)]++] = match->chunks[i];
     for (size_t b = 0; b < buckets; b++)
-        if (match->first[b + 1] - match->first[b] > 1)
-            qsort(sorted + match->first[b], match->first[b + 1] - match->first[b], sizeof *sorted,
-                  compare);
+        sort_bucket(sorted + match->first[b], match->first[b + 1] - match->first[b]);
 }
 
 roast_status roast_match_sort(roast_match *match) {
@@ -112,19 +132,25 @@ roast_status roast_match_sort(roast_match *match) {
     return ROAST_OK;
 }
 
-uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worker, int64_t when) {
-    const roast_match_chunk wanted = {.key = key, .when = when, .worker = worker};
-    if (match->first == NULL)
-        return ROAST_NO_MATCH;
-    size_t bucket = bucket_of(match, key), low = match->first[bucket],
+/* The place of the first chunk that is not before the wanted one. */
+static size_t place_of(const roast_match *match, const roast_match_chunk *wanted) {
+    size_t bucket = bucket_of(match, wanted->key), low = match->first[bucket],
            high = match->first[bucket + 1];
-    while (low < high) { /* the first that is not before the wanted one */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare(&match->chunks[middle], &wanted) < 0)
+        if (compare(&match->chunks[middle], wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
+    return low;
+}
+
+uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worker, int64_t when) {
+    const roast_match_chunk wanted = {.key = key, .when = when, .worker = worker};
+    if (match->first == NULL)
+        return ROAST_NO_MATCH;
+    size_t low = place_of(match, &wanted);
     const roast_match_chunk *found = NULL;
     for (size_t i = low > 0 ? low - 1 : 0; i < match->count && i <= low; i++) {
         const roast_match_chunk *one = &match->chunks[i];
@@ -134,4 +160,35 @@ uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worke
             found = one;
     }
     return found != NULL ? found->number : ROAST_NO_MATCH;
+}
+
+uint32_t roast_match_find_within(const roast_match *match, uint64_t thread, uint32_t worker,
+                                 int64_t from, int64_t to) {
+    if (match->first == NULL || match->without_key == 0 || thread == 0)
+        return ROAST_NO_MATCH;
+    const roast_match_chunk behind = {
+        .key = key_of_thread(thread), .when = to, .worker = worker, .number = UINT32_MAX};
+    size_t place = place_of(match, &behind);
+    const roast_match_chunk *last = place > 0 ? &match->chunks[place - 1] : NULL;
+    bool found = last != NULL && last->key == behind.key && last->worker == worker &&
+                 last->when >= from && last->when <= to;
+    return found ? last->number : ROAST_NO_MATCH;
+}
+
+void roast_match_find_all(const roast_match *match, const roast_match_try *tries, size_t count,
+                          uint32_t *numbers) {
+    for (size_t i = 0; match->first != NULL && i < count; i++)
+        __builtin_prefetch(&match->first[bucket_of(match, tries[i].key)]);
+    for (size_t i = 0; match->first != NULL && i < count; i++)
+        __builtin_prefetch(&match->chunks[match->first[bucket_of(match, tries[i].key)]]);
+    for (size_t i = 0; i < count; i++) {
+        const roast_match_try *one = &tries[i];
+        numbers[i] = one->key != 0 ? roast_match_find(match, one->key, one->worker, one->when)
+                                   : ROAST_NO_MATCH;
+        if (numbers[i] == ROAST_NO_MATCH && one->key != 0)
+            numbers[i] = roast_match_find(match, one->key, ROAST_NO_WORKER, one->when);
+        if (numbers[i] == ROAST_NO_MATCH)
+            numbers[i] =
+                roast_match_find_within(match, one->thread, one->worker, one->when, one->until);
+    }
 }

@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/utf8.h"
 #include "base/varint.h"
+#include "model/chunklog_internal.h"
 
 typedef struct meta_entry {
     roast_str key, value;
@@ -274,12 +275,13 @@ roast_status roast_run_note_left_out(roast_run *run, roast_error *err) {
     const roast_chunklog *log = roast_run_chunks_view(run);
     uint32_t first = run->note_count;
     uint64_t more = 0;
-    roast_chunk_cursor cursor;
-    roast_chunk chunk;
-    roast_chunk_cursor_init(&cursor, log);
-    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+    for (uint64_t i = 0; i < roast_chunklog_count(log); i++) {
+        roast_chunk chunk;
         roast_tail_cursor tail;
         roast_custom custom;
+        if (!roast_row_has_customs(log, i))
+            continue;
+        ROAST_TRY(roast_chunklog_get(log, i, &chunk, err));
         roast_chunk_customs(log, &chunk, &tail);
         while (roast_chunk_next_custom(&tail, &custom))
             if (custom.kind == ROAST_CUSTOM_LEFT_OUT)

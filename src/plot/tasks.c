@@ -1,4 +1,4 @@
-#include "plot/tasks.h"
+#include "roast/tasks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,9 +7,12 @@
 #include "model/match.h"
 #include "roast/lanes.h"
 
-/* When a task began is computed from the clocks of two machines, and may lie before the end of the task before.
- * It is moved by so many nanoseconds at most. */
-#define SLACK 1000000
+/* When a task began is computed from the clocks of two machines, and may lie before the end of the task before: by
+ * 50 ms on a busy machine. A thread runs one task at a time, so that the bar is moved, by so many nanoseconds at most,
+ * and never beyond process() of its chunk, or the middle of a try. Where the thread is not known, tasks may have run at
+ * a time, and only the bars of chunks are moved. */
+#define SLACK_OF_THREAD 100000000
+#define SLACK           1000000
 
 /* A chunk with its task, or a try. The owner of its bar is the number of the worker. */
 typedef struct item {
@@ -90,6 +93,10 @@ static int64_t plus(int64_t a, int64_t b) {
     return sum;
 }
 
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempt *attempt,
                                 roast_str worker) {
     item *one = &lanes->items[lanes->count++];
@@ -101,6 +108,9 @@ static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempt *at
     one->bar.start = one->bar.latest = nanoseconds(attempt->start_us);
     one->bar.stop = nanoseconds(attempt->stop_us);
     one->bar.thread = (int64_t)attempt->thread;
+    if (one->bar.thread != 0)
+        one->bar.latest = smaller(plus(one->bar.start, SLACK_OF_THREAD),
+                                  one->bar.start + (one->bar.stop / 2 - one->bar.start / 2));
     one->key = roast_match_key(attempt);
     one->when = attempt->start_us;
     return roast_intern_add(&lanes->workers, worker.data != NULL ? worker : roast_str_of("unknown"),
@@ -120,9 +130,9 @@ static roast_status add_chunk(roast_task_lanes *lanes, const roast_chunk *chunk)
     int64_t process = nanoseconds(chunk->start_us);
     one->bar.start = plus(process, -POSITIVE(chunk, before_process_ns));
     one->bar.stop = plus(process, POSITIVE(chunk, duration_ns));
-    int64_t moved = plus(one->bar.start, SLACK);
-    one->bar.latest = moved < process ? moved : process;
     one->bar.thread = chunk->have & ROAST_CHUNK_HAS(thread) ? chunk->thread : 0;
+    one->bar.latest =
+        smaller(plus(one->bar.start, one->bar.thread != 0 ? SLACK_OF_THREAD : SLACK), process);
     ROAST_TRY(worker_of_chunk(lanes, chunk, &one->bar.owner));
     return roast_match_add(&lanes->match, chunk, one->bar.owner, number);
 }
@@ -161,6 +171,9 @@ static void pair_up(roast_task_lanes *lanes) {
         uint32_t found = one->there && one->key != 0
                              ? roast_match_find(&lanes->match, one->key, one->bar.owner, one->when)
                              : ROAST_NO_MATCH;
+        if (found == ROAST_NO_MATCH && one->there)
+            found = roast_match_find_within(&lanes->match, (uint64_t)one->bar.thread,
+                                            one->bar.owner, one->when, one->bar.stop / 1000);
         if (found == ROAST_NO_MATCH)
             continue;
         item *chunk = &lanes->items[found];

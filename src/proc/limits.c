@@ -1,12 +1,9 @@
 /* cgroup v2: the group of a process, and the tightest limits on the path from it to the root. */
 #include "roast/proc.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "proc/parse.h"
 
@@ -16,20 +13,6 @@ static const char where[] = "roast_limits_read";
 static bool join(char path[PATH_MAX], const char *a, const char *b, const char *c) {
     int len = snprintf(path, PATH_MAX, "%s/%s/%s", a, b, c);
     return len > 0 && len < PATH_MAX;
-}
-
-static roast_cursor read_file(const char *path, char *buffer, size_t size) {
-    size_t have = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    while (file >= 0 && have < size) {
-        ssize_t got = read(file, buffer + have, size - have);
-        if (got <= 0 && !(got < 0 && errno == EINTR))
-            break;
-        have += got > 0 ? (size_t)got : 0;
-    }
-    if (file >= 0)
-        close(file);
-    return (roast_cursor){buffer, buffer + have};
 }
 
 /* The line "0::/path" of /proc/<pid>/cgroup, without its line end. The others are of version 1. */
@@ -57,7 +40,7 @@ static bool climbs(const char *path) {
 static void tighten_memory(const char *path, roast_limits *limits) {
     char buffer[64];
     uint64_t bytes;
-    roast_cursor text = read_file(path, buffer, sizeof buffer);
+    roast_cursor text = roast_read_text(path, buffer, sizeof buffer);
     /* "max" is no number, and no process lives within 0 bytes. */
     if (!roast_cursor_number(&text, &bytes) || bytes == 0)
         return;
@@ -70,7 +53,7 @@ static void tighten_memory(const char *path, roast_limits *limits) {
 static void tighten_cpu(const char *path, roast_limits *limits) {
     char buffer[64];
     uint64_t quota, period;
-    roast_cursor text = read_file(path, buffer, sizeof buffer);
+    roast_cursor text = roast_read_text(path, buffer, sizeof buffer);
     if (!roast_cursor_number(&text, &quota) || quota == 0 || !roast_cursor_skip(&text, 1) ||
         !roast_cursor_number(&text, &period) || period == 0)
         return;
@@ -123,7 +106,7 @@ roast_status roast_limits_read(const char *proc_root, const char *cgroup_root, i
                                process);
     roast_limits limits = {0};
     roast_str group;
-    if (group_path(read_file(path, text, sizeof text), &group) && group.len < sizeof path) {
+    if (group_path(roast_read_text(path, text, sizeof text), &group) && group.len < sizeof path) {
         memcpy(path, group.data, group.len);
         path[group.len] = '\0';
         if (climbs(path) || path[1] == '\0')

@@ -12,6 +12,9 @@ typedef struct roast_cursor {
     const char *at, *end;
 } roast_cursor;
 
+/* The contents of a file, at most `size` bytes; empty if it cannot be read. */
+roast_cursor roast_read_text(const char *path, char *buffer, size_t size);
+
 /* The number at the cursor, which does not move. It must be followed by a blank or a line end:
  * one that runs into the end of the buffer may have lost digits. False also if it does not fit
  * 64 bits. */

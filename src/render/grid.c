@@ -78,14 +78,16 @@ roast_status roast_grid_add_column(roast_grid *grid, roast_str heading, roast_al
     return ROAST_OK;
 }
 
-/* "-1.5" of "-1.5 s", "-" of "-"; nothing of "a 1". */
+/* "-1.5" of "-1.5 s", "< 0.1" of "< 0.1 %", "-" of "-"; nothing of "a 1". */
 static uint32_t number_length(roast_str text) {
-    size_t sign = text.len > 0 && (text.data[0] == '-' || text.data[0] == '+');
+    size_t at =
+        text.len > 2 && (text.data[0] == '<' || text.data[0] == '>') && text.data[1] == ' ' ? 2 : 0;
+    size_t sign = text.len > at && (text.data[at] == '-' || text.data[at] == '+');
     if (text.len == 1 && text.data[0] == '-')
         return 1;
-    if (text.len <= sign || !roast_is_digit(text.data[sign]))
+    if (text.len <= at + sign || !roast_is_digit(text.data[at + sign]))
         return 0;
-    const char *blank = memchr(text.data, ' ', text.len);
+    const char *blank = memchr(text.data + at, ' ', text.len - at);
     return (uint32_t)(blank != NULL ? (size_t)(blank - text.data) : text.len);
 }
 

@@ -3,15 +3,22 @@
 #include "render/unicode.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GAP = 2, LEAST_NAME = 8, LEAST_REST = 12 };
 
 static const char ellipsis[] = "…";
 
+static const char no_memory[] = "no memory to draw a table";
+
 static const char bold[] = "\x1b[1m", faint[] = "\x1b[2m", plain[] = "\x1b[0m";
 
 static unsigned larger(unsigned a, unsigned b) {
+    return a > b ? a : b;
+}
+
+static size_t larger_size(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
@@ -88,6 +95,33 @@ static void put_wrapped(roast_sink *sink, roast_str text, unsigned at, unsigned 
     }
 }
 
+/* A line that is cut ends with a clause, if one ends in it. */
+static roast_str end_of_clause(roast_str line) {
+    for (size_t at = line.len; at > 1; at--)
+        if (line.data[at - 1] == ' ' && (line.data[at - 2] == ';' || line.data[at - 2] == '.'))
+            return part(line, 0, at - (line.data[at - 2] == ';' ? 2 : 1));
+    return line;
+}
+
+void roast_text_put_lines(roast_sink *sink, roast_str text, unsigned indent, unsigned width,
+                          unsigned lines) {
+    const unsigned room = width > indent + GAP ? width - indent : GAP + 1;
+    size_t from = 0;
+    for (unsigned i = 1; from < text.len; i++) {
+        size_t at = from;
+        roast_str line = next_line(text, &from, room);
+        bool cut = i == lines && from < text.len;
+        if (cut) {
+            line = end_of_clause(next_line(text, &at, room - GAP));
+            from = text.len;
+        }
+        if (i > 1)
+            roast_sink_printf(sink, "\n%*s", (int)indent, "");
+        roast_sink_str(sink, line);
+        roast_sink_puts(sink, cut ? " …" : "");
+    }
+}
+
 void roast_text_put_wrapped(roast_sink *sink, roast_str text, unsigned at, unsigned indent,
                             unsigned width) {
     roast_sink *clean = NULL;
@@ -139,42 +173,121 @@ static void put_paragraph(pen *p, roast_str text, unsigned width, const char *st
     }
 }
 
-/* ---- names ---- */
-
-/* Where the last part of a path begins, its slash included. */
-static size_t last_part(roast_str text) {
-    for (size_t at = text.len; at > 1; at--)
-        if (text.data[at - 1] == '/' && at < text.len)
-            return at - 1;
-    return text.len;
-}
-
-/* Shortens a name in the middle. Two thirds are left to its end, or as much as the file name of a path needs. */
-static void put_name(pen *p, roast_str text, unsigned width, const char *style) {
-    if (roast_width_of(text) <= width || width < 3) {
-        put_styled(p, text, style);
-        return;
-    }
-    unsigned room = width - 1, tail = room - room / 3;
-    size_t file = last_part(text);
-    unsigned file_width = roast_width_of(part(text, file, text.len));
-    if (file_width > tail && file_width + LEAST_NAME <= room)
-        tail = file_width;
-    size_t taken;
-    size_t end = roast_text_tail(text, tail, &taken);
-    size_t head = roast_text_head(text, room - taken, NULL);
-    put_styled(p, part(text, 0, head), style);
-    put_styled(p, roast_str_of(ellipsis), style);
-    put_styled(p, part(text, end, text.len), style);
-}
-
 /* ---- widths ---- */
 
 typedef struct column_layout {
     unsigned width, number;
     size_t at;      /* of the cell or heading that is drawn: bytes that are done */
     unsigned lines; /* of the heading */
+    size_t shared;  /* bytes at the beginning of all names, which are not drawn */
+    bool broken;    /* names are broken into lines, not cut */
 } column_layout;
+
+/* ---- names ---- */
+
+/* The name without the beginning that all names of its column share. */
+static roast_str name_at(const roast_grid *grid, uint32_t row, size_t column, size_t shared) {
+    roast_str text = roast_grid_cell_at(grid, row, (uint32_t)column)->text;
+    return part(text, shared, text.len);
+}
+
+/* As much of a name as is shown before the ellipsis. */
+static roast_str cut_name(roast_str name, unsigned width) {
+    return part(name, 0, roast_text_head(name, width > 1 ? width - 1 : 0, NULL));
+}
+
+static void put_name(pen *p, roast_str name, unsigned width, const char *style) {
+    bool whole = roast_width_of(name) <= width;
+    put_styled(p, whole ? name : cut_name(name, width), style);
+    if (!whole)
+        put_styled(p, roast_str_of(ellipsis), style);
+}
+
+/* Bytes of the beginning that all names of a column share, up to the end of a part of a path or an address. */
+static size_t shared_beginning(const roast_grid *grid, size_t column) {
+    uint32_t rows = roast_grid_row_count(grid);
+    if (rows < 2 || grid->columns[column].heading.len == 0)
+        return 0;
+    roast_str first = name_at(grid, 0, column, 0);
+    size_t same = first.len;
+    for (uint32_t row = 1; row < rows; row++) {
+        roast_str other = name_at(grid, row, column, 0);
+        size_t at = 0;
+        while (at < same && at < other.len && other.data[at] == first.data[at])
+            at++;
+        same = at < other.len ? at : at - (at > 0); /* something is left of each */
+    }
+    while (same > 0 && first.data[same - 1] != '/' && first.data[same - 1] != ':')
+        same--;
+    return same < first.len ? same : 0;
+}
+
+static unsigned longest_name(const roast_grid *grid, size_t column, size_t shared) {
+    unsigned longest = 0;
+    for (uint32_t row = 0; row < roast_grid_row_count(grid); row++)
+        longest = larger(longest, roast_width_of(name_at(grid, row, column, shared)));
+    return longest;
+}
+
+static int compare_texts(const void *left, const void *right) {
+    const roast_str *a = left, *b = right;
+    int order = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
+    return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+/* Whether two different names would look the same after a cut. The names are sorted. */
+static bool look_the_same(const roast_str *names, uint32_t count, unsigned width) {
+    for (uint32_t i = 1; i < count; i++)
+        if (roast_width_of(names[i - 1]) > width && roast_width_of(names[i]) > width &&
+            !roast_str_equal(names[i - 1], names[i]) &&
+            roast_str_equal(cut_name(names[i - 1], width), cut_name(names[i], width)))
+            return true;
+    return false;
+}
+
+/* Decides how names that are too long are shown: without the beginning that all of them share, and then cut; or
+ * broken into lines, where a cut would make two names equal. A single name is not cut. */
+static roast_status fit_names(const roast_grid *grid, size_t number, column_layout *column) {
+    column->shared =
+        longest_name(grid, number, 0) > column->width ? shared_beginning(grid, number) : 0;
+    column->broken = false;
+    unsigned longest = longest_name(grid, number, column->shared);
+    if (longest <= column->width) {
+        unsigned heading = roast_width_of(grid->columns[number].heading);
+        if (column->shared > 0)
+            column->width = smaller(column->width, larger(longest, heading));
+        return ROAST_OK;
+    }
+    uint32_t rows = roast_grid_row_count(grid);
+    roast_str *names = roast_alloc(rows * sizeof *names);
+    if (names == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t row = 0; row < rows; row++)
+        names[row] = name_at(grid, row, number, column->shared);
+    qsort(names, rows, sizeof *names, compare_texts);
+    column->broken = rows == 1 || look_the_same(names, rows, column->width);
+    roast_free(names);
+    return ROAST_OK;
+}
+
+static void put_shared(pen *p, const roast_grid *grid, size_t number, const column_layout *column,
+                       unsigned width) {
+    roast_sink *text = NULL;
+    roast_error err;
+    roast_status status = roast_sink_new_memory(&text, &err);
+    if (status == ROAST_OK) {
+        roast_sink_str(text, grid->columns[number].heading);
+        roast_sink_puts(text, ": each begins with ");
+        roast_sink_str(
+            text, part(roast_grid_cell_at(grid, 0, (uint32_t)number)->text, 0, column->shared));
+        status = roast_sink_finish(text, &err);
+    }
+    if (status == ROAST_OK)
+        put_paragraph(p, roast_sink_memory(text), width, faint);
+    else
+        roast_sink_fail(p->sink, status, err.message);
+    roast_sink_free(text);
+}
 
 static column_layout measure_column(const roast_grid_column *column) {
     return (column_layout){.width = larger(column->number + column->rest, column->text),
@@ -221,7 +334,8 @@ static unsigned wanted_width(const roast_grid *grid, bool broken) {
     return total;
 }
 
-static void lay_out_columns(const roast_grid *grid, unsigned width, column_layout *columns) {
+static roast_status lay_out_columns(const roast_grid *grid, unsigned width,
+                                    column_layout *columns) {
     bool broken = wanted_width(grid, false) > width;
     for (size_t i = 0; i < grid->n_columns; i++) {
         columns[i] = measure_column(&grid->columns[i]);
@@ -230,6 +344,10 @@ static void lay_out_columns(const roast_grid *grid, unsigned width, column_layou
             columns[i].number = columns[i].width - grid->columns[i].rest;
     }
     shrink(grid, columns, width);
+    for (size_t i = 0; i < grid->n_columns; i++)
+        if (grid->columns[i].align == ROAST_ALIGN_NAME)
+            ROAST_TRY(fit_names(grid, i, &columns[i]));
+    return ROAST_OK;
 }
 
 static void lay_out_facts(const roast_grid_frame *frame, column_layout *columns, size_t count) {
@@ -284,7 +402,12 @@ static void put_cell_line(pen *p, const roast_grid_cell *cell, roast_align align
     roast_str rest = part(cell->text, column->at, cell->text.len);
     switch (align) {
     case ROAST_ALIGN_NAME:
-        put_name(p, cell->text, column->width, style);
+        column->at = larger_size(column->at, column->shared);
+        if (column->broken) {
+            put_styled(p, next_line(cell->text, &column->at, column->width), style);
+            break;
+        }
+        put_name(p, part(cell->text, column->at, cell->text.len), column->width, style);
         column->at = cell->text.len;
         break;
     case ROAST_ALIGN_RIGHT:
@@ -374,21 +497,35 @@ static void put_rule(pen *p, unsigned width) {
     end_line(p);
 }
 
+void roast_grid_draw_title(const roast_grid *grid, const roast_grid_frame *frame, bool color,
+                           roast_sink *sink) {
+    pen p = {.sink = sink, .color = color};
+    if (grid->title.len == 0)
+        return;
+    put_paragraph(&p, grid->title, frame->width, bold);
+    put_rule(&p, frame->rule);
+}
+
 static void draw(const roast_grid *grid, const roast_grid_frame *frame, pen *p,
                  column_layout *columns) {
     bool facts = grid->facts && grid->n_columns == 2;
+    roast_status status = ROAST_OK;
     if (facts)
         lay_out_facts(frame, columns, grid->n_columns);
     else
-        lay_out_columns(grid, frame->width, columns);
-    if (grid->title.len > 0) {
-        put_paragraph(p, grid->title, frame->width, bold);
-        put_rule(p, frame->rule);
+        status = lay_out_columns(grid, frame->width, columns);
+    if (status != ROAST_OK) {
+        roast_sink_fail(p->sink, status, no_memory);
+        return;
     }
+    roast_grid_draw_title(grid, frame, p->color, p->sink);
     if (!facts)
         put_headings(p, grid, columns);
     for (uint32_t row = 0; row < roast_grid_row_count(grid); row++)
         put_row(p, grid, roast_grid_cell_at(grid, row, 0), columns);
+    for (size_t i = 0; i < grid->n_columns; i++)
+        if (columns[i].shared > 0)
+            put_shared(p, grid, i, &columns[i], frame->width);
     if (grid->caption.len > 0)
         put_paragraph(p, grid->caption, frame->width, faint);
 }
@@ -399,7 +536,7 @@ void roast_grid_draw_in(const roast_grid *grid, const roast_grid_frame *frame, b
         return;
     column_layout *columns = roast_alloc(grid->n_columns * sizeof *columns);
     if (columns == NULL) {
-        roast_sink_fail(sink, ROAST_ENOMEM, "no memory to draw a table");
+        roast_sink_fail(sink, ROAST_ENOMEM, no_memory);
         return;
     }
     pen p = {.sink = sink, .color = color};

@@ -47,15 +47,20 @@ void roast_grid_draw_in(const roast_grid *grid, const roast_grid_frame *frame, b
 
 /* A list of facts: no headings are drawn, and grids of facts in one frame line up with each other. */
 void roast_grid_set_facts(roast_grid *grid);
-/* The numbers of a cell; *count is 0 beyond the end. */
-const roast_grid_value *roast_grid_values(const roast_grid *grid, uint32_t row, uint32_t column,
-                                          uint32_t *count);
 
 /* Limited, so that sums of widths stay small. */
 static inline unsigned roast_width_of(roast_str text) {
     size_t width = roast_text_width(text);
     return width < 100000 ? (unsigned)width : 100000;
 }
+
+/* As roast_text_put_wrapped of a text that is safe already, in at most so many lines; a cut is marked at the end. */
+void roast_text_put_lines(roast_sink *sink, roast_str text, unsigned indent, unsigned width,
+                          unsigned lines);
+
+/* The title of a grid and the line below it, in a frame. */
+void roast_grid_draw_title(const roast_grid *grid, const roast_grid_frame *frame, bool color,
+                           roast_sink *sink);
 
 static inline bool roast_is_digit(char c) {
     return c >= '0' && c <= '9';

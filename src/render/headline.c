@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "metrics/format.h"
-#include "roast/summary.h"
+#include "render/summary.h"
 
 static void say(char *out, const char *format, ...) {
     size_t used = strlen(out);
@@ -13,10 +13,13 @@ static void say(char *out, const char *format, ...) {
     va_start(args, format);
     vsnprintf(out + used, ROAST_HEADLINE - used, format, args);
     va_end(args);
-    /* A character that was cut is left out. */
+    /* A cut is made between characters, and marked. */
+    static const char mark[] = "…";
     size_t len = strlen(out);
-    if (len == ROAST_HEADLINE - 1)
-        out[roast_utf8_cut((roast_str){out, len}, len - 1).len] = '\0';
+    if (len == ROAST_HEADLINE - 1) {
+        len = roast_utf8_cut((roast_str){out, len}, len - sizeof mark).len;
+        memcpy(out + len, mark, sizeof mark);
+    }
 }
 
 /* The first line of a text, or as much of it as a headline can hold. */
@@ -75,8 +78,10 @@ static void say_outcome(char *out, const roast_ending *ending) {
     roast_end outcome = roast_ending_outcome(ending);
     roast_ending_pieces pieces = roast_ending_get_pieces(ending);
     bool counted = pieces.all >= 0 && pieces.done >= 0;
-    if (words[outcome] == NULL)
+    if (words[outcome] == NULL) { /* it still goes on, or nobody saw its end */
+        say_pieces(out, pieces, " done");
         return;
+    }
     say(out, "%s%s", words[outcome], counted || error != NULL ? ": " : "");
     say_pieces(out, pieces, outcome == ROAST_END_done ? "" : error != NULL ? " done; " : " done");
     if (error != NULL)
@@ -103,6 +108,17 @@ static void say_warning(char *out, const roast_ending *ending) {
     }
     if (count > 1)
         say(out, " and %lu more", (unsigned long)count - 1);
+}
+
+void roast_headline_short(const roast_run *run, char out[ROAST_HEADLINE]) {
+    const roast_ending *ending = run != NULL ? roast_run_ending_view(run) : NULL;
+    const char *name = roast_end_name(roast_ending_outcome(ending));
+    roast_ending_pieces pieces = roast_ending_get_pieces(ending);
+    out[0] = '\0';
+    say(out, "%s%s", name != NULL ? name : "-",
+        name != NULL && pieces.all >= 0 && pieces.done >= 0 ? ", " : "");
+    if (name != NULL)
+        say_pieces(out, pieces, "");
 }
 
 void roast_headline_init(roast_headline *headline, const roast_run *run) {

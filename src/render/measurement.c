@@ -1,7 +1,11 @@
 #include "roast/measurement.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/crc32c.h"
 #include "render/json_run.h"
 
 /* The small files, then the blobs. */
@@ -16,8 +20,9 @@ enum {
     PARTS
 };
 
-static const char *const names[PARTS] = {"metrics.json", "metadata.json",    "start_end_time.txt",
-                                         "config.json",  ROAST_METRICS_BLOB, ROAST_FINDINGS_BLOB};
+static const char *const part_names[PARTS] = {"metrics.json",       "metadata.json",
+                                              "start_end_time.txt", "config.json",
+                                              ROAST_METRICS_BLOB,   ROAST_FINDINGS_BLOB};
 
 struct roast_measurement {
     roast_sink *parts[PARTS]; /* NULL: there is no such file */
@@ -25,6 +30,11 @@ struct roast_measurement {
     uint32_t n_files;
     roast_store_blob_in blobs[PARTS - FILES];
 };
+
+static roast_status no_memory(roast_error *err) {
+    return roast_error_set(err, ROAST_ENOMEM, "measurement", -1,
+                           "no memory for the files of a measurement");
+}
 
 /* ---- metadata.json ---- */
 
@@ -60,23 +70,109 @@ static void put_agc_fields(roast_json *json, const roast_run *run, const roast_m
     roast_json_end_object(json);
 }
 
-static void write_metadata(roast_sink *sink, const roast_run *run, const roast_metrics *metrics,
-                           roast_utc saved) {
+/* The numbers of the run, each by its first name. */
+static void put_figures(roast_json *json, const roast_metrics *metrics) {
+    roast_json_put_object(json, "metrics");
+    for (uint32_t i = 0; i < roast_catalogue_count(); i++)
+        roast_json_put_value(json, roast_catalogue_at(i)->key, roast_metrics_at(metrics, i));
+    roast_json_end_object(json);
+}
+
+/* The file's last member: the CRC-32C of all bytes before it. A list of many measurements reads this file alone. */
+static void put_checksum(roast_json *json, roast_sink *sink) {
+    roast_str before = roast_sink_memory(sink);
+    char digits[16];
+    snprintf(digits, sizeof digits, "%08" PRIx32, roast_crc32c(0, before.data, before.len));
+    roast_json_put_text(json, "checksum", digits);
+}
+
+static roast_status write_metadata(roast_sink *sink, const roast_run *run,
+                                   const roast_metrics *metrics, roast_utc saved,
+                                   roast_error *err) {
     roast_run_clock clock = roast_run_get_clock(run);
+    char datasets[ROAST_DATASETS_TEXT];
+    ROAST_TRY(roast_measurement_datasets(metrics, datasets, err));
     roast_json json;
     roast_json_init(&json, sink, 2);
     roast_json_begin_object(&json);
     roast_json_key(&json, "timestamp");
     roast_json_time(&json, saved);
-    if (clock.have)
+    if (clock.have) {
+        roast_json_put_real(&json, "t_start", clock.start);
         roast_json_put_real(&json, "elapsed_time_seconds", clock.end - clock.start);
+    }
     roast_json_put_text(&json, "format", ROAST_MEASUREMENT_FORMAT);
     roast_json_put_text(&json, "outcome",
                         roast_end_name(roast_ending_outcome(roast_run_ending_view(run))));
     put_agc_fields(&json, run, metrics);
+    roast_json_put_text(&json, "datasets", datasets[0] != '\0' ? datasets : NULL);
     roast_json_put_meta(&json, "provenance", run);
+    put_figures(&json, metrics);
+    put_checksum(&json, sink);
     roast_json_end_object(&json);
     roast_json_end(&json);
+    return ROAST_OK;
+}
+
+roast_str roast_measurement_checked(roast_str metadata) {
+    static const char front[] = ",\n  \"checksum\": \"", end[] = "\"\n}\n";
+    enum { DIGITS = 8, FRONT = sizeof front - 1, TAIL = FRONT + DIGITS + sizeof end - 1 };
+    const roast_str none = {NULL, 0};
+    char digits[16];
+    if (metadata.data == NULL || metadata.len < TAIL)
+        return none;
+    const char *tail = metadata.data + metadata.len - TAIL;
+    snprintf(digits, sizeof digits, "%08" PRIx32,
+             roast_crc32c(0, metadata.data, metadata.len - TAIL));
+    bool same = memcmp(tail, front, FRONT) == 0 && memcmp(tail + FRONT, digits, DIGITS) == 0 &&
+                memcmp(tail + FRONT + DIGITS, end, sizeof end - 1) == 0;
+    return same ? metadata : none;
+}
+
+/* ---- datasets ---- */
+
+static int by_name(const void *left, const void *right) {
+    roast_str a = *(const roast_str *)left, b = *(const roast_str *)right;
+    int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+    return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Sorted: the table has them in the order in which their chunks arrived. */
+static void put_names(const roast_str *names, uint32_t count, char out[ROAST_DATASETS_TEXT]) {
+    uint32_t sum = 0;
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum = roast_crc32c(sum, names[i].data, names[i].len);
+        sum = roast_crc32c(sum, "", 1);
+        if (used + names[i].len + 3 > ROAST_DATASETS_TEXT) {
+            used = ROAST_DATASETS_TEXT;
+            continue;
+        }
+        memcpy(out + used, i > 0 ? ", " : "", i > 0 ? 2 : 0);
+        used += i > 0 ? 2 : 0;
+        memcpy(out + used, names[i].data, names[i].len);
+        used += names[i].len;
+    }
+    if (used < ROAST_DATASETS_TEXT)
+        out[used] = '\0';
+    else
+        snprintf(out, ROAST_DATASETS_TEXT, "%" PRIu32 " datasets (%08" PRIx32 ")", count, sum);
+}
+
+roast_status roast_measurement_datasets(const roast_metrics *metrics, char out[ROAST_DATASETS_TEXT],
+                                        roast_error *err) {
+    uint32_t count, known = 0;
+    const roast_dataset_row *rows = roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
+    roast_str *names = roast_alloc(((size_t)count + 1) * sizeof *names);
+    if (names == NULL)
+        return no_memory(err);
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].name.data != NULL)
+            names[known++] = rows[i].name;
+    qsort(names, known, sizeof *names, by_name);
+    put_names(names, known, out);
+    roast_free(names);
+    return ROAST_OK;
 }
 
 /* ---- the others ---- */
@@ -100,7 +196,7 @@ static roast_status write_files(roast_measurement *m, const roast_measured *from
         if (there[i])
             ROAST_TRY(roast_sink_new_memory(&m->parts[i], err));
     ROAST_TRY(roast_json_metrics(from, m->parts[FILE_METRICS], err));
-    write_metadata(m->parts[FILE_METADATA], run, from->metrics, saved);
+    ROAST_TRY(write_metadata(m->parts[FILE_METADATA], run, from->metrics, saved, err));
     if (there[FILE_TIMES])
         write_times(m->parts[FILE_TIMES], run);
     if (there[FILE_CONFIG])
@@ -123,9 +219,9 @@ static roast_status list_parts(roast_measurement *m, roast_error *err) {
         ROAST_TRY(roast_sink_finish(m->parts[i], err));
         roast_str bytes = roast_sink_memory(m->parts[i]);
         if (i < FILES)
-            m->files[m->n_files++] = (roast_store_file){names[i], bytes.data, bytes.len};
+            m->files[m->n_files++] = (roast_store_file){part_names[i], bytes.data, bytes.len};
         else
-            m->blobs[i - FILES] = (roast_store_blob_in){names[i], bytes.data, bytes.len};
+            m->blobs[i - FILES] = (roast_store_blob_in){part_names[i], bytes.data, bytes.len};
     }
     return ROAST_OK;
 }
@@ -156,8 +252,7 @@ roast_status roast_measurement_new(const roast_measured *from, roast_str config,
                                    roast_measurement **out, roast_error *err) {
     roast_measurement *m = roast_alloc_zero(sizeof *m);
     if (m == NULL)
-        return roast_error_set(err, ROAST_ENOMEM, "measurement", -1,
-                               "no memory for the files of a measurement");
+        return no_memory(err);
     roast_status status = make(m, from, config, saved, err);
     if (status != ROAST_OK) {
         roast_measurement_free(m);

@@ -163,6 +163,49 @@ static void put_scalars(const roast_metrics *metrics, roast_str run, roast_sink 
     }
 }
 
+/* ---- the budget and the findings ---- */
+
+static void put_budget(const roast_budget_row *budget, roast_str run, roast_sink *sink) {
+    if (budget == NULL)
+        return;
+    roast_sink_puts(sink,
+                    "# TYPE roastcoffea_budget_core_seconds gauge\n"
+                    "# UNIT roastcoffea_budget_core_seconds seconds\n"
+                    "# HELP roastcoffea_budget_core_seconds Core time by what it was spent on; "
+                    "the parts add up to what was available.\n");
+    for (int part = 0; part < ROAST_PART_COUNT; part++) {
+        const label labels[MAX_LABELS] = {
+            {"run", run}, {"part", roast_str_of(roast_budget_part_name((roast_budget_part)part))}};
+        if (!isfinite(budget->parts[part]))
+            continue;
+        roast_sink_puts(sink, "roastcoffea_budget_core_seconds");
+        put_labels(sink, labels);
+        put_number(sink, roast_value_real(budget->parts[part]));
+        roast_sink_puts(sink, "\n");
+    }
+}
+
+static void put_findings(const roast_findings *findings, roast_str run, roast_sink *sink) {
+    uint32_t count = roast_findings_count(findings);
+    if (count > 0)
+        roast_sink_puts(sink,
+                        "# TYPE roastcoffea_finding_saving_core_seconds gauge\n"
+                        "# UNIT roastcoffea_finding_saving_core_seconds seconds\n"
+                        "# HELP roastcoffea_finding_saving_core_seconds What was found, with the "
+                        "core time that it costs at most; 0 if it is not about core time.\n");
+    for (uint32_t i = 0; i < count; i++) {
+        const roast_finding *one = roast_findings_at(findings, i);
+        const label labels[MAX_LABELS] = {
+            {"run", run},
+            {"kind", roast_str_of(roast_finding_kind_name(one->kind))},
+            {"severity", roast_str_of(roast_severity_name(one->severity))}};
+        roast_sink_puts(sink, "roastcoffea_finding_saving_core_seconds");
+        put_labels(sink, labels);
+        put_number(sink, roast_value_real(one->saving_core_seconds));
+        roast_sink_puts(sink, "\n");
+    }
+}
+
 /* ---- tables ---- */
 
 static const roast_metric_info *find_column(const char *group, const char *key) {
@@ -234,10 +277,14 @@ static void put_series(const roast_series *series, roast_str run, roast_sink *si
     }
 }
 
-void roast_openmetrics_write(const roast_metrics *metrics, const roast_run *run, roast_str name,
-                             bool samples, roast_sink *sink) {
+void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings *findings,
+                             const roast_run *run, roast_str name, bool samples, roast_sink *sink) {
     put_run(run, name, sink);
     put_scalars(metrics, name, sink);
+    if (findings != NULL) {
+        put_budget(roast_findings_budget(findings), name, sink);
+        put_findings(findings, name, sink);
+    }
     for (int table = 0; table < ROAST_ROW_TABLE_COUNT; table++)
         put_table(metrics, table, name, sink);
     if (samples)

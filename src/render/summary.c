@@ -1,6 +1,7 @@
 /* The summary as a whole: its tables and notes, drawn or as JSON. */
 #include "render/summary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -24,6 +25,9 @@ typedef struct scalar {
 struct roast_summary {
     roast_headline headline;
     roast_grid *tables[TABLES];
+    roast_grid *overview, *main_parts, *gaps, *cards; /* of the short form */
+    uint32_t n_findings;                              /* also of those that are not in the table */
+    bool far_from_challenge;
     scalar *scalars;
     uint32_t n_scalars;
     roast_arena arena; /* texts of the notes */
@@ -45,6 +49,26 @@ static roast_status make_tables(roast_summary *summary, const roast_summary_sour
     ROAST_SUMMARY_TABLES(X)
 #undef X
     return ROAST_OK;
+}
+
+static roast_status make_short(roast_summary *summary, const roast_summary_source *source,
+                               roast_error *err) {
+    const roast_str no_title = {NULL, 0};
+    ROAST_TRY(roast_grid_new("overview", no_title, &summary->overview, err));
+    ROAST_TRY(roast_summary_fill_overview(source, summary->overview, err));
+    ROAST_TRY(roast_grid_new("main_parts", roast_str_of("Budget"), &summary->main_parts, err));
+    ROAST_TRY(roast_summary_fill_main_parts(source, summary->main_parts, err));
+    ROAST_TRY(roast_grid_new("gaps", no_title, &summary->gaps, err));
+    ROAST_TRY(roast_summary_fill_gaps(source, summary->gaps, err));
+    ROAST_TRY(roast_grid_new("cards", no_title, &summary->cards, err));
+    summary->n_findings = roast_summary_count_findings(source->findings);
+    return roast_summary_fill_cards(source, summary->cards, err);
+}
+
+/* A run that is slower by more than this factor has nothing to do with the challenge. */
+static bool is_far_from_challenge(const roast_metrics *metrics) {
+    const double far = 1000;
+    return !(roast_value_number(roast_metrics_get(metrics, "challenge_factor")) <= far);
 }
 
 static roast_status keep_scalars(roast_summary *summary, const roast_metrics *metrics,
@@ -75,7 +99,10 @@ roast_status roast_summary_new(const roast_metrics *metrics, const roast_run *ab
     if (summary == NULL)
         return no_memory(err);
     roast_headline_init(&summary->headline, about);
+    summary->far_from_challenge = is_far_from_challenge(metrics);
     roast_status status = make_tables(summary, &source, err);
+    if (status == ROAST_OK)
+        status = make_short(summary, &source, err);
     if (status == ROAST_OK)
         status = keep_scalars(summary, metrics, err);
     if (status == ROAST_OK)
@@ -93,6 +120,10 @@ void roast_summary_free(roast_summary *summary) {
         return;
     for (int i = 0; i < TABLES; i++)
         roast_grid_free(summary->tables[i]);
+    roast_grid_free(summary->overview);
+    roast_grid_free(summary->main_parts);
+    roast_grid_free(summary->gaps);
+    roast_grid_free(summary->cards);
     roast_arena_reset(&summary->arena);
     roast_free(summary->notes);
     roast_free(summary);
@@ -135,6 +166,19 @@ const roast_grid *roast_summary_find(const roast_summary *summary, const char *i
     return NULL;
 }
 
+const roast_grid *roast_summary_overview(const roast_summary *summary) {
+    return summary->overview;
+}
+
+const roast_grid *roast_summary_cards(const roast_summary *summary) {
+    return summary->cards;
+}
+
+bool roast_summary_shows(const roast_summary *summary, uint32_t index) {
+    return index < TABLES && roast_grid_has_content(summary->tables[index]) &&
+           !(index == TABLE_challenge && summary->far_from_challenge);
+}
+
 uint32_t roast_summary_note_count(const roast_summary *summary) {
     return (uint32_t)summary->n_notes;
 }
@@ -149,8 +193,8 @@ static roast_grid_frame frame_of(const roast_summary *summary, unsigned width) {
     roast_grid_frame frame = roast_grid_frame_of(width);
     /* Twice: the width of a grid of facts depends on the widest label of all grids. */
     for (int round = 0; round < 2; round++)
-        for (int i = 0; i < TABLES; i++)
-            if (roast_grid_has_content(summary->tables[i]))
+        for (uint32_t i = 0; i < TABLES; i++)
+            if (roast_summary_shows(summary, i))
                 roast_grid_frame_fit(&frame, summary->tables[i]);
     return frame;
 }
@@ -162,24 +206,67 @@ static void draw_note(roast_str note, unsigned width, roast_sink *sink) {
     roast_sink_puts(sink, "\n");
 }
 
-void roast_summary_draw(const roast_summary *summary, unsigned width, bool color,
-                        roast_sink *sink) {
-    roast_grid_frame frame = frame_of(summary, width);
+static void draw_full(const roast_summary *summary, const roast_grid_frame *frame, bool color,
+                      roast_sink *sink) {
     bool first = true;
-    roast_headline_draw(&summary->headline, frame.width, sink);
-    for (int i = 0; i < TABLES; i++) {
-        if (!roast_grid_has_content(summary->tables[i]))
+    for (uint32_t i = 0; i < TABLES; i++) {
+        if (!roast_summary_shows(summary, i))
             continue;
         if (!first)
             roast_sink_puts(sink, "\n");
         first = false;
-        roast_grid_draw_in(summary->tables[i], &frame, color, sink);
+        roast_grid_draw_in(summary->tables[i], frame, color, sink);
     }
     for (size_t i = 0; i < summary->n_notes; i++) {
         if (i == 0 && !first)
             roast_sink_puts(sink, "\n");
-        draw_note(summary->notes[i], frame.width, sink);
+        draw_note(summary->notes[i], frame->width, sink);
     }
+}
+
+/* How to see more; the same in a terminal and in Python. */
+static void draw_more(const roast_summary *summary, unsigned width, roast_sink *sink) {
+    char text[160], notes[40] = "";
+    if (summary->n_notes > 0)
+        snprintf(notes, sizeof notes, ", and %zu note%s", summary->n_notes,
+                 summary->n_notes == 1 ? "" : "s");
+    snprintf(text, sizeof text,
+             "More%s: print_summary(full=True), roast show --full, roast diagnose", notes);
+    roast_text_put_wrapped(sink, roast_str_of(text), 0, 2, width);
+    roast_sink_puts(sink, "\n");
+}
+
+static void draw_short(const roast_summary *summary, unsigned width, bool color, roast_sink *sink) {
+    const roast_grid *findings = summary->tables[TABLE_findings];
+    roast_grid_frame frame = roast_grid_frame_of(width);
+    for (int round = 0; round < 2; round++) {
+        roast_grid_frame_fit(&frame, summary->overview);
+        roast_grid_frame_fit(&frame, summary->main_parts);
+    }
+    roast_grid_draw_in(summary->overview, &frame, color, sink);
+    roast_sink_puts(sink, "\n");
+    if (summary->n_findings > 0) {
+        frame.rule = frame.width; /* as their texts */
+        roast_grid_draw_title(findings, &frame, color, sink);
+        roast_summary_draw_findings(findings, summary->n_findings, frame.width, color, sink);
+        roast_sink_puts(sink, "\n");
+    }
+    if (roast_grid_has_content(summary->main_parts)) {
+        roast_grid_draw_in(summary->main_parts, &frame, color, sink);
+        roast_sink_puts(sink, "\n");
+    }
+    roast_summary_draw_gaps(summary->gaps, frame.width, sink);
+    draw_more(summary, frame.width, sink);
+}
+
+void roast_summary_draw(const roast_summary *summary, bool full, unsigned width, bool color,
+                        roast_sink *sink) {
+    roast_grid_frame frame = frame_of(summary, width);
+    roast_headline_draw(&summary->headline, frame.width, sink);
+    if (full)
+        draw_full(summary, &frame, color, sink);
+    else
+        draw_short(summary, width, color, sink);
 }
 
 bool roast_summary_draw_table(const roast_summary *summary, const char *id, unsigned width,

@@ -51,7 +51,8 @@ static roast_status add_share(roast_grid *grid, const char *label, const char *k
 static roast_status add_records(const roast_summary_source *source, roast_grid *grid,
                                 roast_error *err) {
     double all = records(source);
-    if (!isnan(all) && is_known(source, "num_chunks"))
+    /* Without a report the number of chunks is that of the records. */
+    if (!isnan(all) && is_known(source, "num_chunks") && is_known(source, "total_events"))
         ROAST_TRY(add_share(grid, "Chunk Records", "chunk_records", whole(all),
                             get(source, "num_chunks"), "chunks in the report", err));
     double events = number(source, "total_events");
@@ -104,15 +105,17 @@ static roast_status add_faults(const roast_summary_source *source, roast_grid *g
  * why it is not. It is missed only where the metric `needs` is there (NULL: always). */
 static const struct {
     const char *label, *key, *needs, *why;
+    bool asked; /* it is measured if the user asks for it */
 } wanted[] = {
-    {"Coffea's Report", "total_events", NULL,
-     "not given: savemetrics=True of the Runner, or set_coffea_report()"},
+    {"Report of Coffea", "total_events", NULL,
+     "not given: savemetrics=True of the Runner, or set_coffea_report()", true},
     {"Bytes Read (Coffea)", "total_bytes_read_coffea", "total_events",
      "not in the report: its files do not count them (Parquet)"},
-    {"Workers", "avg_workers", NULL, "workers were not sampled (track_workers)"},
+    {"Workers", "avg_workers", NULL, "workers were not sampled (track_workers)", true},
+    {"Memory of the Workers", "peak_memory_bytes", "avg_workers", "no worker was sampled"},
     {"Fine Metrics", "cpu_time_seconds", NULL, "no Dask spans"},
-    {"Chunks", "num_successful_chunks", NULL,
-     "no record: process() is not decorated with @track_metrics"},
+    {"Chunks", "num_successful_chunks", NULL, "process() is not decorated with @track_metrics",
+     true},
     {"CPU Time of Chunks", "chunk_cpu_seconds", "num_successful_chunks",
      "in no record: not reported by the kernel, or readings are switched off"},
     {"Time before process()", "before_process_seconds", "num_successful_chunks",
@@ -125,21 +128,51 @@ static const struct {
      "the sizes of the files or the accessed branches are not known"},
 };
 
-/* Coffea makes its report, the first of these, at the end. */
-static bool has_raised(const roast_summary_source *source) {
-    return source->about != NULL &&
-           roast_ending_error(roast_run_ending_view(source->about)) != NULL;
+/* Whether the run raised too early: Coffea makes its report at the end, and a record comes with the end of a chunk. */
+static bool ended_before(const roast_summary_source *source, const char *key) {
+    const roast_ending *ending =
+        source->about != NULL ? roast_run_ending_view(source->about) : NULL;
+    if (roast_ending_error(ending) == NULL)
+        return false;
+    return strcmp(key, "total_events") == 0 ||
+           (strcmp(key, "num_successful_chunks") == 0 && roast_ending_get_pieces(ending).done <= 0);
 }
 
-static roast_status add_missing(const roast_summary_source *source, roast_grid *grid,
+/* What a Runner makes: nobody misses it where none was called. */
+static bool is_of_runner(const char *key) {
+    return strcmp(key, "total_events") == 0 || strcmp(key, "num_successful_chunks") == 0;
+}
+
+/* Whether the engine ran tasks of this run, and none of them is known to be a Runner's. */
+static bool is_plain_graph(const roast_summary_source *source) {
+    uint32_t kinds;
+    roast_row_table_rows(source->metrics, ROAST_ROWS_task_metrics, &kinds);
+    return kinds > 0 && source->about != NULL && roast_run_processor(source->about).data == NULL &&
+           !is_known(source, "total_events") && isnan(records(source));
+}
+
+static const char *why_no_chunks(const roast_summary_source *source) {
+    if (roast_run_meta(source->about, roast_str_of(ROAST_META_FROM_LOG)).data != NULL)
+        return "it was made from the log of its engine, which has tasks, but neither events nor "
+               "chunks: see Tasks";
+    return "a Dask graph was computed (dask-awkward, dask.compute(), futures), which has no "
+           "process() and no chunks: see Tasks";
+}
+
+/* `all`: also what no setting would change. */
+static roast_status add_missing(const roast_summary_source *source, bool all, roast_grid *grid,
                                 roast_error *err) {
+    bool graph = is_plain_graph(source);
+    if (graph)
+        ROAST_TRY(roast_summary_add_fact(grid, "No Runner", why_no_chunks(source), NULL, 0, err));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        if (is_known(source, wanted[i].key) ||
-            (wanted[i].needs != NULL && !is_known(source, wanted[i].needs)))
+        if (is_known(source, wanted[i].key) || (graph && is_of_runner(wanted[i].key)) ||
+            (wanted[i].needs != NULL && !is_known(source, wanted[i].needs)) ||
+            (!all && (!wanted[i].asked || ended_before(source, wanted[i].key))))
             continue;
         char label[96];
-        const char *why =
-            i == 0 && has_raised(source) ? "the run ended before there was one" : wanted[i].why;
+        const char *why = ended_before(source, wanted[i].key) ? "the run ended before there was one"
+                                                              : wanted[i].why;
         snprintf(label, sizeof label, "No %s", wanted[i].label);
         ROAST_TRY(roast_summary_add_fact(grid, label, why, NULL, 0, err));
     }
@@ -171,5 +204,11 @@ roast_status roast_summary_fill_quality(const roast_summary_source *source, roas
     ROAST_TRY(add_incomplete(source, grid, err));
     ROAST_TRY(add_faults(source, grid, err));
     ROAST_TRY(add_overhead(source, grid, err));
-    return add_missing(source, grid, err);
+    return add_missing(source, true, grid, err);
+}
+
+roast_status roast_summary_fill_gaps(const roast_summary_source *source, roast_grid *grid,
+                                     roast_error *err) {
+    ROAST_TRY(roast_summary_begin_facts(grid, err));
+    return add_missing(source, false, grid, err);
 }

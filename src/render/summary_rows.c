@@ -1,4 +1,4 @@
-/* The tables with a row for each dataset, section, branch or worker. */
+/* The tables with a row for each dataset, section, branch, kind of task or worker. */
 #include "render/summary.h"
 
 #include <math.h>
@@ -31,6 +31,14 @@ roast_status roast_summary_add_value(roast_grid *grid, const char *key, roast_va
     char text[192];
     roast_format_value(value, unit, text, sizeof text);
     const roast_grid_value kept = {key, value, unit};
+    return roast_grid_add_cell(grid, roast_str_of(text), &kept, 1, err);
+}
+
+roast_status roast_summary_add_in_column(roast_grid *grid, const char *key, roast_value value,
+                                         const roast_format_column *column, roast_error *err) {
+    char text[192];
+    roast_format_in_column(column, value, text, sizeof text);
+    const roast_grid_value kept = {key, value, column->unit};
     return roast_grid_add_cell(grid, roast_str_of(text), &kept, 1, err);
 }
 
@@ -91,14 +99,14 @@ static roast_value column_value(const roast_metrics *metrics, const shown_table 
 }
 
 static roast_status add_row(const roast_metrics *metrics, const shown_table *table, const void *row,
-                            roast_grid *grid, roast_error *err) {
+                            const roast_format_column *looks, roast_grid *grid, roast_error *err) {
     roast_str name = roast_table_row_name(row);
     ROAST_TRY(roast_grid_add_cell(grid, name.data != NULL ? name : roast_str_of("unknown"), NULL, 0,
                                   err));
     for (int i = 0; i < MOST_COLUMNS && table->columns[i].heading != NULL; i++)
-        ROAST_TRY(roast_summary_add_value(grid, table->columns[i].key,
-                                          column_value(metrics, table, &table->columns[i], row),
-                                          table->columns[i].unit, err));
+        ROAST_TRY(roast_summary_add_in_column(grid, table->columns[i].key,
+                                              column_value(metrics, table, &table->columns[i], row),
+                                              &looks[i], err));
     return ROAST_OK;
 }
 
@@ -153,6 +161,21 @@ static roast_status tell_the_rest(const shown_table *table, uint32_t count, roas
     return roast_grid_set_caption(grid, roast_str_of(text), err);
 }
 
+static roast_status add_rows(const roast_metrics *metrics, const shown_table *table,
+                             const sorted_row *rows, uint32_t count, roast_grid *grid,
+                             roast_error *err) {
+    roast_format_column looks[MOST_COLUMNS] = {{0}};
+    for (int i = 0; i < MOST_COLUMNS && table->columns[i].heading != NULL; i++) {
+        looks[i].unit = table->columns[i].unit;
+        for (uint32_t row = 0; row < count; row++)
+            roast_format_column_add(
+                &looks[i], column_value(metrics, table, &table->columns[i], rows[row].row));
+    }
+    for (uint32_t row = 0; row < count; row++)
+        ROAST_TRY(add_row(metrics, table, rows[row].row, looks, grid, err));
+    return ROAST_OK;
+}
+
 /* Unless `wanted`, the table has columns but no rows. */
 static roast_status fill(const roast_summary_source *source, const shown_table *table, bool wanted,
                          roast_grid *grid, roast_error *err) {
@@ -165,9 +188,8 @@ static roast_status fill(const roast_summary_source *source, const shown_table *
     if (!wanted)
         return ROAST_OK;
     ROAST_TRY(sort_rows(source->metrics, table, &rows, &count, err));
-    roast_status status = ROAST_OK;
-    for (uint32_t i = 0; status == ROAST_OK && i < count && i < table->most; i++)
-        status = add_row(source->metrics, table, rows[i].row, grid, err);
+    roast_status status = add_rows(source->metrics, table, rows,
+                                   count < table->most ? count : table->most, grid, err);
     roast_free(rows);
     return status == ROAST_OK ? tell_the_rest(table, count, grid, err) : status;
 }
@@ -193,6 +215,32 @@ roast_status roast_summary_fill_datasets(const roast_summary_source *source, roa
     roast_row_table_rows(source->metrics, table.number, &count);
     /* With a single dataset, the table of chunks has the same numbers. */
     return fill(source, &table, count > 1, grid, err);
+}
+
+/* ---- storages ---- */
+
+roast_status roast_summary_fill_storages(const roast_summary_source *source, roast_grid *grid,
+                                         roast_error *err) {
+    static const shown_table table = {
+        .number = ROAST_ROWS_per_storage,
+        .heading = "Storage",
+        .what = "storages",
+        .order = "longest wait for reads first",
+        .sort = "waiting_seconds",
+        .most = MOST_ROWS,
+        .columns = {{"Files", "num_files", "1"},
+                    {"Read", "bytes_read", "bytes"},
+                    {"Requests", "read_requests", "1"},
+                    {"Rate", "read_rate", "bytes/s"},
+                    {"Waiting", "waiting_seconds", "s"},
+                    {"of process()", "waiting_percent", "%"}},
+    };
+    uint32_t count;
+    const roast_storage_row *rows = roast_row_table_rows(source->metrics, table.number, &count);
+    /* Paths alone are no storage that could be told from another. */
+    bool local = count == 1 &&
+                 (rows->name.data == NULL || roast_str_equal(rows->name, roast_str_of("file")));
+    return fill(source, &table, count > 0 && !local, grid, err);
 }
 
 /* ---- sections ---- */
@@ -286,6 +334,26 @@ roast_status roast_summary_fill_branches_by_time(const roast_summary_source *sou
     bool wanted = is_known(source, "branch_read_seconds") &&
                   (count > TOP || !is_known(source, "branch_read_bytes"));
     return fill(source, &table, wanted, grid, err);
+}
+
+/* ---- tasks ---- */
+
+roast_status roast_summary_fill_tasks(const roast_summary_source *source, roast_grid *grid,
+                                      roast_error *err) {
+    static const shown_table table = {
+        .number = ROAST_ROWS_task_metrics,
+        .heading = "Task",
+        .what = "kinds of tasks",
+        .order = "longest time first",
+        .most = MOST_ROWS,
+        .columns = {{"Tries", "count", "1"},
+                    {"Time", "seconds", "s"},
+                    {"per Task", "mean_seconds", "s"},
+                    {"CPU", "cpu_seconds", "s"},
+                    {"Failed", "failed", "1"},
+                    {"Results", "result_bytes", "bytes"}},
+    };
+    return fill(source, &table, true, grid, err);
 }
 
 /* ---- workers ---- */

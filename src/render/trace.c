@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/buffer.h"
-#include "plot/tasks.h"
+#include "roast/tasks.h"
 
 /* Numbers of processes in the trace: the run as a whole is one, then come the workers. */
 enum { RUN_PROCESS = 0, FIRST_WORKER = 1 };
@@ -14,7 +14,7 @@ typedef struct trace_writer {
     roast_json json;
     const roast_run *run;
     roast_task_lanes *lanes;
-    int64_t origin; /* nanoseconds since 1970 */
+    int64_t origin; /* nanoseconds since 1970; nothing begins before */
     bool has_origin;
     roast_intern workers;
     uint8_t *named; /* a lane: its name is written */
@@ -25,13 +25,9 @@ typedef struct trace_writer {
 
 /* ---- entries of the trace ---- */
 
-static int64_t since_origin(trace_writer *trace, int64_t when) {
+static int64_t since_origin(const trace_writer *trace, int64_t when) {
     int64_t since;
-    if (!trace->has_origin) {
-        trace->origin = when;
-        trace->has_origin = true;
-    }
-    return __builtin_sub_overflow(when, trace->origin, &since) ? 0 : since;
+    return __builtin_sub_overflow(when, trace->origin, &since) || since < 0 ? 0 : since;
 }
 
 /* In microseconds. A double holds the nanoseconds of some months. */
@@ -39,18 +35,23 @@ static void put_time(roast_json *json, const char *key, int64_t ns) {
     roast_json_put_real(json, key, (double)ns / 1e3);
 }
 
+/* A section may have an empty name; an event may not. */
+static void put_event_name(roast_json *json, roast_str name) {
+    roast_json_put_str(json, "name", name.len > 0 ? name : roast_str_of("(no name)"));
+}
+
 /* Begins an entry of the phase ("X": a slice). */
-static void begin_entry(roast_json *json, const char *phase, uint32_t process, const char *name) {
+static void begin_entry(roast_json *json, const char *phase, uint32_t process, roast_str name) {
     roast_json_begin_object(json);
     roast_json_put_text(json, "ph", phase);
     roast_json_put_int(json, "pid", process);
-    roast_json_put_text(json, "name", name);
+    put_event_name(json, name);
 }
 
 /* Names a process ("process_name") or a lane ("thread_name"). */
 static void put_name(roast_json *json, const char *what, uint32_t process, int64_t lane,
                      roast_str name) {
-    begin_entry(json, "M", process, what);
+    begin_entry(json, "M", process, roast_str_of(what));
     roast_json_put_count(json, "tid", lane);
     roast_json_put_object(json, "args");
     roast_json_put_str(json, "name", name);
@@ -67,17 +68,6 @@ static roast_status process_of(trace_writer *trace, roast_str worker, uint32_t *
     if (id == before)
         put_name(&trace->json, "process_name", *process, -1, worker);
     return ROAST_OK;
-}
-
-/* A run may have been timed with a clock that does not count from 1970: then the origin is the first time that the
- * trace meets. */
-static void find_origin(trace_writer *trace) {
-    const double since_1970 = 1e8; /* a clock that counts from 1970 was there in 1973 */
-    roast_run_clock clock = roast_run_get_clock(trace->run);
-    if (!clock.have || !(clock.start >= since_1970 && clock.start < 9e9))
-        return;
-    trace->origin = llround(clock.start * 1e6) * 1000;
-    trace->has_origin = true;
 }
 
 /* ---- lanes ---- */
@@ -117,8 +107,7 @@ static void begin_slice(roast_json *json, const trace_track *track, const char *
     put_time(json, "ts", start);
     put_time(json, "dur", stop - start);
     roast_json_put_text(json, "cat", category);
-    roast_json_key(json, "name");
-    roast_json_str(json, name);
+    put_event_name(json, name);
     roast_json_put_object(json, "args");
 }
 
@@ -144,12 +133,11 @@ static void put_int(roast_json *json, const char *key, bool there, int64_t value
 
 static void put_moment(roast_json *json, const trace_track *track, const roast_section *section,
                        int64_t when) {
-    begin_entry(json, "i", track->process, "");
+    begin_entry(json, "i", track->process, section->name);
     roast_json_put_text(json, "s", "t");
     roast_json_put_int(json, "tid", track->lane);
     put_time(json, "ts", when);
     roast_json_put_object(json, "args");
-    roast_json_put_str(json, "section", section->name);
     put_int(json, "memory_delta_bytes", section->kind == ROAST_SECTION_MEMORY, section->value);
     put_int(json, "bytes", section->kind == ROAST_SECTION_BYTES, section->value);
     roast_json_end_object(json);
@@ -287,7 +275,7 @@ static roast_status put_attempt(trace_writer *trace, const roast_attempt *attemp
 
 static void put_counter(roast_json *json, uint32_t process, const char *name, const char *unit,
                         int64_t when, double value) {
-    begin_entry(json, "C", process, name);
+    begin_entry(json, "C", process, roast_str_of(name));
     put_time(json, "ts", when);
     roast_json_put_object(json, "args");
     roast_json_key(json, unit);
@@ -363,10 +351,18 @@ static roast_status put_changes(trace_writer *trace, const roast_series *series)
         roast_worker_change change = roast_series_change_at(series, i);
         uint32_t process;
         ROAST_TRY(process_of(trace, roast_series_worker_name(series, change.worker), &process));
-        begin_entry(json, "i", process, change.kind == ROAST_WORKER_JOINED ? "joined" : "left");
+        begin_entry(json, "i", process,
+                    roast_str_of(change.kind == ROAST_WORKER_JOINED ? "joined" : "left"));
         roast_json_put_text(json, "s", "p");
         roast_json_put_int(json, "tid", 0);
         put_time(json, "ts", since_origin(trace, change.when.ns));
+        if (change.when.ns < trace->origin) {
+            /* A worker of a cluster that was there for hours: the trace must not begin with it. */
+            roast_json_put_object(json, "args");
+            roast_json_put_real(json, "seconds_before_the_run",
+                                (double)roast_sub_capped(trace->origin, change.when.ns) / 1e9);
+            roast_json_end_object(json);
+        }
         roast_json_end_object(json);
     }
     return ROAST_OK;
@@ -379,6 +375,38 @@ static void put_rates(trace_writer *trace) {
     put_rate(trace, "events", "events/s", trace->rates.events, seconds);
     put_rate(trace, "data", "bytes/s", trace->rates.bytes, seconds);
     put_rate(trace, "open chunks", "chunks", trace->rates.busy, seconds);
+}
+
+/* ---- the origin ---- */
+
+static void begin_with(trace_writer *trace, int64_t when) {
+    if (!trace->has_origin || when < trace->origin)
+        trace->origin = when;
+    trace->has_origin = true;
+}
+
+/* The start of the run, or of what began before: clocks of machines differ a little. A run may also have been timed
+ * with a clock that does not count from 1970: then it is the first of all other times. */
+static void find_origin(trace_writer *trace) {
+    const double since_1970 = 1e8; /* a clock that counts from 1970 was there in 1973 */
+    const roast_series *series = roast_run_series_view(trace->run);
+    const roast_attempts *attempts = roast_run_attempts_view(trace->run);
+    uint64_t tries = attempts != NULL ? roast_attempts_count(attempts) : 0;
+    uint64_t chunks = roast_chunklog_count(roast_run_chunks_view(trace->run));
+    roast_run_clock clock = roast_run_get_clock(trace->run);
+    if (clock.have && clock.start >= since_1970 && clock.start < 9e9)
+        begin_with(trace, llround(clock.start * 1e6) * 1000);
+    if (roast_series_tick_count(series) > 0)
+        begin_with(trace, roast_series_tick_time(series, 0).ns);
+    for (uint64_t i = 0; i < tries + chunks; i++) {
+        roast_lane_place place = i < tries ? roast_task_lanes_attempt(trace->lanes, i)
+                                           : roast_task_lanes_chunk(trace->lanes, i - tries);
+        if (place.there)
+            begin_with(trace, place.task_start);
+    }
+    const bool only_changes = !trace->has_origin;
+    for (uint64_t i = 0; only_changes && i < roast_series_change_count(series); i++)
+        begin_with(trace, roast_series_change_at(series, i).when.ns);
 }
 
 /* ---- all of it ---- */

@@ -60,25 +60,6 @@ size_t roast_text_head(roast_str text, size_t columns, size_t *taken) {
     return at;
 }
 
-size_t roast_text_tail(roast_str text, size_t columns, size_t *taken) {
-    size_t skip = roast_text_width(text), at = 0;
-    skip = skip > columns ? skip - columns : 0;
-    size_t skipped = 0;
-    while (at < text.len) {
-        uint32_t code;
-        size_t len = roast_utf8_next(text, at, &code);
-        unsigned width = roast_code_width(code);
-        /* A combining character stays with the previous one. */
-        if (skipped >= skip && width > 0)
-            break;
-        skipped += width;
-        at += len;
-    }
-    if (taken != NULL)
-        *taken = roast_text_width((roast_str){text.data + at, text.len - at});
-    return at;
-}
-
 size_t roast_text_width(roast_str text) {
     size_t width = 0;
     for (size_t at = 0; at < text.len;) {

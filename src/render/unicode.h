@@ -26,7 +26,5 @@ unsigned roast_code_width(uint32_t code);
 /* Bytes of the longest start of `text` that takes at most `columns`; combining characters stay with their base.
  * *taken may be NULL. */
 size_t roast_text_head(roast_str text, size_t columns, size_t *taken);
-/* Where the longest such end begins. */
-size_t roast_text_tail(roast_str text, size_t columns, size_t *taken);
 
 #endif

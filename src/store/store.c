@@ -17,16 +17,40 @@ static roast_status no_memory(roast_error *err) {
 
 /* ---- opening ---- */
 
-/* Bytes 18 and 19 of the header are 2 in a file with a log next to it: it was not finished. */
-static roast_status read_mode(const char *directory, bool *finished, roast_error *err) {
-    enum { MODE_AT = 18 };
-    uint8_t header[MODE_AT + 2];
+/* Of the header of a file of SQLite. */
+typedef struct database_header {
+    bool finished;    /* it has no log next to it */
+    uint32_t version; /* ours */
+    bool whole;       /* the file has as many bytes as the header says */
+} database_header;
+
+static uint32_t number_at(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* A file that is too short for a header counts as finished: opening it says what is wrong. */
+static roast_status read_header(const char *directory, database_header *out, roast_error *err) {
+    enum {
+        PAGE_AT = 16,
+        MODE_AT = 18,
+        CHANGE_AT = 24,
+        PAGES_AT = 28,
+        VERSION_AT = 60,
+        PAGES_OF = 92,
+        SIZE = 100
+    };
+    uint8_t header[SIZE] = {0};
     int fd = -1;
     size_t size = 0;
     ROAST_TRY(roast_path_open(directory, ROAST_STORE_DATABASE, SIZE_MAX, &fd, &size, err));
     ssize_t got = pread(fd, header, sizeof header, 0);
     close(fd);
-    *finished = got < (ssize_t)sizeof header || header[MODE_AT] != 2 || header[MODE_AT + 1] != 2;
+    uint64_t page = (uint64_t)header[PAGE_AT] << 8 | header[PAGE_AT + 1];
+    *out = (database_header){.finished = header[MODE_AT] != 2 || header[MODE_AT + 1] != 2,
+                             .version = number_at(header + VERSION_AT)};
+    /* SQLite's own rule for whether the number of pages is up to date. */
+    out->whole = got == SIZE && memcmp(header + CHANGE_AT, header + PAGES_OF, 4) == 0 &&
+                 (page == 1 ? 65536 : page) * number_at(header + PAGES_AT) == size;
     return ROAST_OK;
 }
 
@@ -65,7 +89,7 @@ static roast_status check_there(const char *directory, roast_error *err) {
 }
 
 static roast_status open_parts(roast_store *store, const char *path, roast_error *err) {
-    bool finished = true;
+    database_header header;
     store->directory = roast_path_join(path, "");
     if (store->directory == NULL)
         return no_memory(err);
@@ -75,11 +99,11 @@ static roast_status open_parts(roast_store *store, const char *path, roast_error
     char *database = roast_path_join(store->directory, ROAST_STORE_DATABASE);
     if (database == NULL)
         return no_memory(err);
-    roast_status status = read_mode(store->directory, &finished, err);
-    if (status == ROAST_OK && !finished)
+    roast_status status = read_header(store->directory, &header, err);
+    if (status == ROAST_OK && !header.finished)
         status = read_live_state(store, err);
     if (status == ROAST_OK)
-        status = roast_db_open(&store->db, database, finished, err);
+        status = roast_db_open(&store->db, database, header.finished, err);
     roast_free(database);
     return status == ROAST_OK ? roast_read_small(store, err) : status;
 }
@@ -153,6 +177,22 @@ roast_status roast_store_read_file(const roast_store *store, const char *name, c
                            name);
 }
 
+roast_status roast_store_glance(const char *path, const char *name, size_t limit, char **bytes,
+                                size_t *len, roast_error *err) {
+    database_header header;
+    roast_buffer out = {0};
+    ROAST_TRY(read_header(path, &header, err));
+    if (!header.finished || !header.whole || header.version != ROAST_STORE_VERSION)
+        return roast_error_set(err, ROAST_ESTATE, "measurement", -1,
+                               "the measurement has to be opened to be read");
+    roast_status status = roast_path_read(path, name, limit, &out, err);
+    if (status != ROAST_OK)
+        roast_buffer_reset(&out);
+    *bytes = (char *)out.data;
+    *len = out.len;
+    return status;
+}
+
 static roast_status check_files(const roast_store *store, roast_error *err) {
     roast_status status = ROAST_OK;
     for (uint32_t i = 0; status == ROAST_OK && i < store->n_files; i++) {
@@ -174,6 +214,13 @@ roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_err
     *out = store->head;
     store->head = NULL;
     return ROAST_OK;
+}
+
+roast_status roast_store_each_chunks(const roast_store *store, roast_chunks_taker take,
+                                     void *context, roast_error *err) {
+    if (store->state == ROAST_STORE_FINISHED)
+        ROAST_TRY(check_files(store, err));
+    return roast_read_chunks(store, take, context, err);
 }
 
 roast_status roast_store_load(const char *path, roast_run **out, roast_error *err) {

@@ -25,9 +25,10 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-default-apps", "--disable-extensions", "--no-default-browser-check", "--mute-audio",
          "--disable-dev-shm-usage", "--password-store=basic", "--hide-scrollbars",
-         # Whatever a page asks for by name or number, there is no such host.
-         "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
-         "--proxy-bypass-list=<-loopback>")
+         # Whatever a page asks for by name, there is no such host.
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+# Nor by number, this machine's own included.
+ALONE = ("--proxy-server=127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
 START_SECONDS = 60.0
 CALL_SECONDS = 60.0
 
@@ -43,7 +44,8 @@ def find_chromium() -> str | None:
 class Chromium:
     """One browser with one page; a context manager. The methods wait until they are done."""
 
-    def __init__(self, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+    def __init__(self, width: int = 1280, height: int = 900, dark: bool = False, loopback: bool = False) -> None:
+        """`loopback`: servers of this machine can be reached."""
         self.console: list[str] = []  # what scripts wrote, and exceptions that nobody caught
         self.requests: list[str] = []  # all that was asked for
         self.failed: list[str] = []  # and what could not be had
@@ -52,13 +54,14 @@ class Chromium:
         self._waiting: dict[str, asyncio.Event] = {}
         self._size, self._dark = (width, height), dark
         self._session: str | None = None
+        self._flags = FLAGS if loopback else (*FLAGS, *ALONE)
 
     def __enter__(self) -> Chromium:
         program = find_chromium()
         assert program is not None, "there is no Chromium"
         self._folder = tempfile.mkdtemp(prefix="roast-chromium-")
         self._process = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={self._folder}", "--remote-debugging-port=0", "about:blank"],
+            [program, *self._flags, f"--user-data-dir={self._folder}", "--remote-debugging-port=0", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         self._loop = asyncio.new_event_loop()
@@ -87,11 +90,11 @@ class Chromium:
 
     # ---- what a test does ----
 
-    def open(self, path: Path) -> float:
-        """Loads a file; returns the seconds until the page says that it has loaded."""
+    def open(self, place: Path | str) -> float:
+        """Loads a file or an address; returns the seconds until the page says that it has loaded."""
         loaded = self._waiting["Page.loadEventFired"] = asyncio.Event()
         begin = time.monotonic()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=place.resolve().as_uri() if isinstance(place, Path) else place)
         self._run(asyncio.wait_for(loaded.wait(), CALL_SECONDS))
         return time.monotonic() - begin
 

@@ -96,6 +96,12 @@ static inline uint32_t attempts_worker(roast_attempts *attempts, const char *nam
     return worker;
 }
 
+static inline void add_phase(roast_run *run, roast_phase_kind kind, double start, double end) {
+    roast_error err;
+    roast_phase phase = {kind, (double)T0 + start, (double)T0 + end};
+    assert_ok(roast_run_add_phase(run, &phase, &err), err);
+}
+
 static inline void add_try(roast_attempts *attempts, const char *prefix, const char *key,
                            const char *worker, roast_outcome outcome, try_times times) {
     roast_error err;
@@ -158,22 +164,28 @@ static inline roast_budget *budget_of(const roast_run *run) {
     return budget;
 }
 
-/* The numbers of ROAST_BUDGET_PARTS in their order; NaN: not known. */
-typedef double parts[ROAST_PART_COUNT];
+/* The numbers of ROAST_BUDGET_PARTS in their order, but without "processing"; NaN: not known. */
+typedef double parts[ROAST_PART_COUNT - 1];
 
-static inline void assert_parts_(const roast_budget_row *row, const double *expected, int line) {
+static inline void assert_parts_(const roast_budget_row *row, double processing,
+                                 const double *expected, int line) {
     double sum = 0;
     for (int part = 0; part < ROAST_PART_COUNT; part++) {
-        double got = row->parts[part];
-        if (isnan(expected[part]) != isnan(got) || fabs(expected[part] - got) > 1e-6)
+        double got = row->parts[part],
+               want = part == ROAST_PART_processing ? processing : *expected++;
+        if (isnan(want) != isnan(got) || fabs(want - got) > 1e-6)
             fail_msg("line %d: %s is %.9g, expected %.9g", line,
-                     roast_budget_part_name((roast_budget_part)part), got, expected[part]);
+                     roast_budget_part_name((roast_budget_part)part), got, want);
         sum += isnan(got) ? 0 : got;
     }
     if (fabs(sum - row->available) > 1e-6)
         fail_msg("line %d: the parts sum to %.9g, %.9g is available", line, sum, row->available);
 }
-#define assert_parts(row, ...) assert_parts_(row, (parts){__VA_ARGS__}, __LINE__)
+#define assert_parts(row, ...) assert_parts_(row, NAN, (parts){__VA_ARGS__}, __LINE__)
+/* Of a run without chunks, whose processing tasks nothing splits. */
+#define assert_whole_parts(row, processing, preprocessing, ...)                                    \
+    assert_parts_(row, processing, (parts){preprocessing, NAN, NAN, NAN, NAN, NAN, __VA_ARGS__},   \
+                  __LINE__)
 
 static inline const roast_budget_row *row_named(const roast_budget *budget,
                                                 roast_budget_split split, const char *name) {

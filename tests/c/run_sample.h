@@ -115,6 +115,11 @@ static inline void add_spans(roast_run *run) {
     add_span(run, "gather-dep", NULL, "deserialize", "seconds", 2);
     add_span(run, "execute", "MyProc", "deserialize", "seconds", 0.125);
     add_span(run, "execute", "MyProc", "something-new", "seconds", 5);
+    add_span(run, "worker", NULL, "process-cpu", "seconds", 12);
+    add_span(run, "machine", NULL, "busy", "seconds", 20);
+    add_span(run, "machine", NULL, "own-cpu", "seconds", 14);
+    add_span(run, "machine", NULL, "core", "seconds", 40);
+    add_span(run, "machine", NULL, "cores", "count", 8);
     add_span(run, "preprocess", NULL, "wall", "seconds", 0.75);
     add_span(run, "preprocess", NULL, "files", "count", 4);
     add_span(run, "preprocess", NULL, "read", "bytes", 2048);
@@ -310,6 +315,46 @@ static inline roast_run *full_run(void) {
     add_chunks(run, true);
     add_files(run);
     roast_run_set_replayed(run, 3);
+    return run;
+}
+
+/* ---- tasks ---- */
+
+/* A try of a task that took `ms`; below 0: its times are not known. */
+static inline void add_task(roast_attempts *attempts, const char *prefix, roast_attempt_kind kind,
+                            roast_outcome outcome, int64_t ms, int64_t bytes) {
+    roast_error err;
+    roast_attempt attempt = {.kind = kind,
+                             .outcome = outcome,
+                             .prefix = roast_str_of(prefix),
+                             .key = roast_str_of(prefix),
+                             .worker = ROAST_NO_WORKER,
+                             .departure = ROAST_NO_DEPARTURE,
+                             .ready_us = ROAST_NO_TIME,
+                             .sent_us = ROAST_NO_TIME,
+                             .start_us = ms < 0 ? ROAST_NO_TIME : 1000,
+                             .stop_us = ms < 0 ? ROAST_NO_TIME : 1000 + ms * 1000,
+                             .ended_us = ROAST_NO_TIME,
+                             .transfer_us = -1,
+                             .deserialize_us = -1,
+                             .disk_us = -1,
+                             .nbytes = bytes};
+    assert_ok(roast_attempts_append(attempts, &attempt, &err), err);
+}
+
+/* Tasks of a graph without a Runner, one of them of another client. */
+static inline roast_run *graph_run(void) {
+    roast_error err;
+    roast_run *run = new_run();
+    roast_attempts *attempts;
+    assert_ok(roast_attempts_new(&attempts, &err), err);
+    roast_run_take_attempts(run, attempts);
+    add_task(attempts, "theirs", ROAST_KIND_foreign, ROAST_OUTCOME_done, 9000, 7);
+    add_task(attempts, "sum", ROAST_KIND_other, ROAST_OUTCOME_done, 500, 8);
+    add_task(attempts, "read", ROAST_KIND_other, ROAST_OUTCOME_raised, 1000, -1);
+    add_task(attempts, "read", ROAST_KIND_other, ROAST_OUTCOME_done, 2000, 1000);
+    add_task(attempts, "read", ROAST_KIND_other, ROAST_OUTCOME_lost, -1, -1);
+    add_span(run, "execute", "read", "thread-cpu", "seconds", 1.25);
     return run;
 }
 

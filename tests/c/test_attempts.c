@@ -577,8 +577,32 @@ static void test_failing_allocations(void **state) {
     roast_attempts_free(NULL);
 }
 
+/* What is learned about a worker after it left. */
+static void test_departures_change(void **state) {
+    (void)state;
+    roast_error err;
+    roast_attempts *attempts = new_attempts();
+    uint32_t worker = add_worker(attempts, "w");
+    for (int i = 0; i < 3; i++) {
+        roast_departure departure = {.worker = worker, .when = {i}};
+        assert_ok(roast_attempts_add_departure(attempts, &departure, &err), err);
+    }
+    roast_attempts_add_lost_result(attempts, 1);
+    roast_attempts_add_lost_result(attempts, 1);
+    roast_attempts_add_lost_result(attempts, 3); /* there is none */
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(i == 1 ? 2 : 0, roast_attempts_departure(attempts, i).lost_results);
+    roast_attempts_truncate_departures(attempts, 5);
+    assert_int_equal(3, roast_attempts_departure_count(attempts));
+    roast_attempts_truncate_departures(attempts, 2);
+    assert_int_equal(2, roast_attempts_departure_count(attempts));
+    assert_int_equal(ROAST_NO_WORKER, roast_attempts_departure(attempts, 2).worker);
+    roast_attempts_free(attempts);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_departures_change),
         cmocka_unit_test(test_what_goes_in_comes_out),
         cmocka_unit_test(test_kind_follows_the_prefix),
         cmocka_unit_test(test_long_texts_are_cut_at_a_character),

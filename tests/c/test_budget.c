@@ -77,12 +77,12 @@ static void test_idle_by_its_reason(void **state) {
     add_try(attempts, "P", "P-5", "b", ROAST_OUTCOME_done, (try_times){15, 16, 16, 17, 17});
     roast_budget *budget = budget_of(run);
     /* No chunk has a clock: what the tasks did is not known. */
-    assert_parts(row_named(budget, ROAST_BY_worker, "a"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0,
-                 1, 0, 15);
-    assert_parts(row_named(budget, ROAST_BY_worker, "b"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 2, 7,
-                 1, 3, 3);
-    assert_parts(row_named(budget, ROAST_BY_worker, "never used"), NOT, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                 4, 0, 7, 5, 4, 0);
+    assert_whole_parts(row_named(budget, ROAST_BY_worker, "a"), 15, NOT, 0, 0, 0, 0, 4, 0, 0, 1, 0,
+                       0);
+    assert_whole_parts(row_named(budget, ROAST_BY_worker, "b"), 3, NOT, 0, 0, 0, 0, 4, 2, 7, 1, 3,
+                       0);
+    assert_whole_parts(row_named(budget, ROAST_BY_worker, "never used"), 0, NOT, 0, 0, 0, 0, 4, 0,
+                       7, 5, 4, 0);
     assert_near(60, roast_budget_total(budget)->available);
     /* Nobody knows the hosts. */
     assert_near(60, row_named(budget, ROAST_BY_host, NULL)->available);
@@ -150,6 +150,29 @@ static void test_a_task_that_overlaps_a_little(void **state) {
     add_try(attempts, "mine", "m-1", "w", ROAST_OUTCOME_done, (try_times){9, 9.6, 9.6, 10.6, 10.6});
     roast_budget *budget = budget_of(run);
     assert_parts(roast_budget_total(budget), NOT, 4, 1, 4, 0, 0.8, 0, 0.8, 0, 0, 0, 0, 0, 0, 0, 0);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+/* With nothing after process() that could take it. */
+static void test_a_task_that_overlaps_with_process(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 5, 5});
+    add_chunk(run, "P-1", "w", "x", "f", (chunk_times){2, 3, 2, 1, 2, NOT, NOT});
+    add_try(attempts, "mine", "m-1", "w", ROAST_OUTCOME_done, (try_times){4, 4.9, 4.9, 6, 7});
+    roast_budget *budget = budget_of(run);
+    const roast_budget_row *total = roast_budget_total(budget);
+    assert_near(2, total->parts[ROAST_PART_before_process]);
+    assert_near(1, total->parts[ROAST_PART_read]);
+    assert_near(2, total->parts[ROAST_PART_compute_cpu]);
+    assert_near(0, total->parts[ROAST_PART_after_process]);
+    assert_near(1.05, total->parts[ROAST_PART_other_tasks]);
+    assert_near(0.95, total->parts[ROAST_PART_worker_overhead]); /* pays for 0.05 s */
+    assert_near(0, total->parts[ROAST_PART_unaccounted]);
+    assert_sums(budget);
     roast_budget_free(budget);
     roast_run_free(run);
 }
@@ -245,12 +268,6 @@ static void test_executor_of_this_machine(void **state) {
     assert_near(6, row_named(budget, ROAST_BY_dataset, "x")->available);
     roast_budget_free(budget);
     roast_run_free(run);
-}
-
-static void add_phase(roast_run *run, roast_phase_kind kind, double start, double end) {
-    roast_error err;
-    roast_phase phase = {kind, (double)T0 + start, (double)T0 + end};
-    assert_ok(roast_run_add_phase(run, &phase, &err), err);
 }
 
 /* The client preprocesses from 1 to 3 and has the executor work from 4 to 14. */
@@ -561,6 +578,7 @@ int main(void) {
         cmocka_unit_test(test_what_came_to_nothing),
         cmocka_unit_test(test_more_tasks_than_threads_share_them),
         cmocka_unit_test(test_a_task_that_overlaps_a_little),
+        cmocka_unit_test(test_a_task_that_overlaps_with_process),
         cmocka_unit_test(test_clocks_that_disagree),
         cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_executor_of_this_machine),

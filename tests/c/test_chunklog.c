@@ -117,6 +117,28 @@ static void test_each_field_alone(void **state) {
     }
 }
 
+/* A reader of some numbers gets these, everything that is no number, and nothing in place of the others. */
+static void test_some_fields(void **state) {
+    (void)state;
+    sample s, want;
+    sample_full(&s);
+    sample_full(&want);
+    roast_chunklog *log = new_log();
+    append(log, &s);
+    for (unsigned first = 0; first < ROAST_CHUNK_FIELD_COUNT; first++)
+        for (unsigned last = first; last < ROAST_CHUNK_FIELD_COUNT; last += 5) {
+            uint64_t fields = UINT64_C(1) << first | UINT64_C(1) << last;
+            roast_chunk_cursor cursor;
+            roast_chunk got;
+            roast_chunk_cursor_init_some(&cursor, log, fields);
+            assert_true(roast_chunk_cursor_next(&cursor, &got));
+            want.chunk.have = s.chunk.have & fields;
+            assert_same_chunk(log, &want.chunk, &got);
+            assert_false(roast_chunk_cursor_next(&cursor, &got));
+        }
+    roast_chunklog_free(log);
+}
+
 static void test_identity(void **state) {
     (void)state;
     sample s;
@@ -552,6 +574,7 @@ int main(void) {
         cmocka_unit_test(test_fields_at_their_extremes),
         cmocka_unit_test(test_pages_pack_small),
         cmocka_unit_test(test_each_field_alone),
+        cmocka_unit_test(test_some_fields),
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_what_means_nothing_is_left_out),
         cmocka_unit_test(test_task_keys),

@@ -55,6 +55,54 @@ static void test_varint_that_is_too_long(void **state) {
     assert_false(reads("", 0, &value));
 }
 
+/* Skipping ends where reading one by one ends, wherever the bytes are cut. */
+static void assert_skips(const uint8_t *bytes, const uint8_t *end, uint64_t count, uint64_t limit) {
+    const uint8_t *skipped = bytes, *read = bytes;
+    bool good = true;
+    for (uint64_t i = 0, value = 0; i < count && good; i++)
+        good = roast_get_varint(&read, end, &value) && value <= limit;
+    assert_int_equal(good, roast_skip_varints(&skipped, end, count, limit));
+    assert_true(skipped >= bytes && skipped <= end);
+    if (good)
+        assert_ptr_equal(read, skipped);
+}
+
+static void test_skipping_varints(void **state) {
+    (void)state;
+    enum { NUMBERS = 40 };
+    uint64_t random = 1;
+    for (int round = 0; round < 2000; round++) {
+        uint8_t bytes[NUMBERS * ROAST_VARINT_MAX], *end = bytes;
+        /* Bits that a number has at most: short and long ones have neighbours of all lengths. */
+        unsigned most = (unsigned)round % 65;
+        for (int i = 0; i < NUMBERS; i++) {
+            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            unsigned bits = (unsigned)(random >> 40) % (most + 1);
+            end = roast_put_varint(end, bits == 0 ? 0 : random >> (64 - bits));
+        }
+        for (uint64_t count = 0; count <= NUMBERS + 1; count += 1 + count / 4) {
+            assert_skips(bytes, end, count, UINT64_MAX);
+            assert_skips(bytes, end, count, UINT64_C(1) << 63);
+            assert_skips(bytes, end, count, 1000);
+            assert_skips(bytes, end - (size_t)round % (size_t)(end - bytes), count, UINT64_MAX);
+        }
+    }
+}
+
+static void test_skipping_what_is_too_long(void **state) {
+    (void)state;
+    /* A number of 9, 10 or 11 bytes, with 65 bits or without, at each place of a word. */
+    for (size_t before = 0; before < 17; before++)
+        for (size_t len = 8; len < 13; len++)
+            for (uint8_t last = 0; last < 3; last++) {
+                uint8_t bytes[64] = {0};
+                memset(bytes + before, 0x80, len);
+                bytes[before + len - 1] = last;
+                assert_skips(bytes, bytes + sizeof bytes, before + 9, UINT64_MAX);
+                assert_skips(bytes, bytes + sizeof bytes, before + 9, UINT64_C(1) << 63);
+            }
+}
+
 static void test_zigzag(void **state) {
     (void)state;
     const struct {
@@ -322,6 +370,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_varint_boundaries),
         cmocka_unit_test(test_varint_that_is_too_long),
+        cmocka_unit_test(test_skipping_varints),
+        cmocka_unit_test(test_skipping_what_is_too_long),
         cmocka_unit_test(test_zigzag),
         cmocka_unit_test(test_crc_known_answers),
         cmocka_unit_test(test_crc_all_lengths_and_alignments),

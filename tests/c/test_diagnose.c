@@ -408,12 +408,12 @@ static void test_empty_run(void **state) {
     roast_run_free(run);
 }
 
-/* Names are data: they keep to one line, and a long one is shortened. */
+/* Names are data: they keep to one line, and a very long one is cut, which is said at its end. */
 static void test_names_that_are_strange(void **state) {
     (void)state;
     roast_error err;
     roast_run *run = run_of(100);
-    char name[300];
+    char name[500];
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     memcpy(name + 200, "a\nb\x1b[0m\xc3\xa4", 9);
@@ -435,7 +435,44 @@ static void test_names_that_are_strange(void **state) {
     const roast_finding *found = find_kind(findings, ROAST_FINDING_straggler_worker);
     assert_non_null(found);
     assert_null(memchr(found->title.data, '\n', found->title.len));
-    assert_true(found->title.len < 200);
+    assert_true(found->title.len < 400);
+    assert_memory_equal("Worker xxx", found->title.data, 10);
+    char title[400];
+    memcpy(title, found->title.data, found->title.len);
+    title[found->title.len] = '\0';
+    assert_non_null(strstr(title, "x… is "));
+    roast_findings_free(findings);
+    roast_run_free(run);
+}
+
+/* The title has the end of a long path, which tells files apart; the whole path is among the evidence. */
+static void test_the_path_of_a_slow_file(void **state) {
+    (void)state;
+    static const char folder[] = "root://xrootd.example.org//store/user/somebody/a_long_name/2024/";
+    roast_error err;
+    roast_run *run = run_of(200);
+    for (unsigned i = 0; i < 80; i++) {
+        bool slow = i % 8 == 7;
+        char path[120];
+        snprintf(path, sizeof path, "%snano_%u.root", folder, i % 8);
+        roast_chunk chunk = {.token = 1,
+                             .seq = i,
+                             .worker = roast_str_of("w"),
+                             .file = roast_str_of(path),
+                             .dataset = roast_str_of("d"),
+                             .start_us = us(i),
+                             .duration_ns = slow ? 6000000000 : 1000000000 + i * 1000000,
+                             .num_events = 100,
+                             .have = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns) |
+                                     ROAST_CHUNK_HAS(num_events)};
+        assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
+    }
+    roast_findings *findings = diagnose(run);
+    const roast_finding *found = find_kind(findings, ROAST_FINDING_straggler_file);
+    assert_non_null(found);
+    assert_true(mentions(found->title, "File nano_7.root takes "));
+    assert_true(mentions(found->evidence, " Its path is root://xrootd.example.org//store/user/"
+                                          "somebody/a_long_name/2024/nano_7.root."));
     roast_findings_free(findings);
     roast_run_free(run);
 }
@@ -493,6 +530,7 @@ int main(void) {
         cmocka_unit_test(test_budget_without_its_chunks),
         cmocka_unit_test(test_empty_run),
         cmocka_unit_test(test_names_that_are_strange),
+        cmocka_unit_test(test_the_path_of_a_slow_file),
         cmocka_unit_test(test_the_page_is_up_to_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,49 @@ static void test_file_slow_inside_process(void **state) {
     expect_some(run, ROAST_FINDING_straggler_file, ROAST_SEVERITY_note, "file_3.root");
 }
 
+/* One file after the other on one thread; the slow one waits. */
+static void one_file_waits(piece *p) {
+    p->file = p->index / 5;
+    p->dataset = 0;
+    p->before = 2.5;
+    if (p->file == 3)
+        p->duration *= 5;
+}
+
+/* The machine is slow for a while, which begins and ends inside of files. */
+static void slow_minute(piece *p) {
+    p->file = p->index / 5;
+    p->dataset = 0;
+    p->before = 2.5;
+    if (p->index >= 14 && p->index < 21)
+        p->duration *= 5;
+}
+
+static void first_file_waits(piece *p) {
+    p->file = p->index / 5;
+    p->dataset = 0;
+    if (p->file == 0)
+        p->duration *= 5;
+}
+
+/* Of the finding of a slow file; 0 if there is none. */
+static double confidence_of_a_slow_file(void (*change)(piece *)) {
+    roast_run *run = play(&(scene){.workers = 1, .threads = 1, .chunks = 40, .change = change});
+    roast_findings *findings = diagnose(run);
+    const roast_finding *found = find_kind(findings, ROAST_FINDING_straggler_file);
+    double confidence = found != NULL ? found->confidence : 0;
+    roast_findings_free(findings);
+    roast_run_free(run);
+    return confidence;
+}
+
+static void test_a_file_that_waits_on_one_thread(void **state) {
+    (void)state;
+    assert_true(confidence_of_a_slow_file(one_file_waits) == 0.7);
+    assert_true(confidence_of_a_slow_file(first_file_waits) == 0.5); /* nothing ran before it */
+    assert_true(confidence_of_a_slow_file(slow_minute) == 0);
+}
+
 static void test_straggler_file(void **state) {
     (void)state;
     expect_first(play(&(scene){HEALTHY, .change = one_huge_file}), ROAST_FINDING_straggler_file,
@@ -185,7 +228,7 @@ static void test_preprocessing_and_client(void **state) {
     expect_first(play_preprocessing(20), ROAST_FINDING_preprocessing_bound, "preprocess");
     expect_none(play_preprocessing(20), ROAST_FINDING_client_bound);
     expect_none(play_preprocessing(0.5), ROAST_FINDING_preprocessing_bound);
-    expect_first(play_preprocessing(0.5), ROAST_FINDING_client_bound, "program itself");
+    expect_first(play_preprocessing(0.5), ROAST_FINDING_client_bound, "your program");
     expect_none(play(&(scene){HEALTHY, .lead = 1}), ROAST_FINDING_client_bound);
 }
 
@@ -245,6 +288,48 @@ static void test_more_threads_than_cores(void **state) {
                  ROAST_FINDING_too_many_workers, "More threads than cores");
     expect_none(play(&(scene){.workers = 2, .threads = 1, .chunks = 40, .change = crowded_worker}),
                 ROAST_FINDING_too_many_workers);
+}
+
+/* Four threads wait for a core, on machines with so many cores, of which other work took a share. */
+static roast_run *crowd_on(double cores, double other_work) {
+    static const char *const activities[] = {"busy", "own-cpu", "core"};
+    const double seconds[] = {100 * other_work + 30, 30, 100};
+    roast_run *run = play(&(scene){HEALTHY, .change = everybody_waits_for_a_core});
+    roast_error err;
+    for (size_t i = 0; i < 3; i++) {
+        roast_span_value span = {roast_str_of("machine"),
+                                 {NULL, 0},
+                                 roast_str_of(activities[i]),
+                                 roast_str_of("seconds"),
+                                 seconds[i]};
+        assert_ok(roast_run_add_span(run, &span, &err), err);
+    }
+    roast_span_value span = {
+        roast_str_of("machine"), {NULL, 0}, roast_str_of("cores"), roast_str_of("count"), cores};
+    assert_ok(roast_run_add_span(run, &span, &err), err);
+    return run;
+}
+
+static void test_whose_work_takes_the_cores(void **state) {
+    (void)state;
+    static const struct {
+        double cores, other_work;
+        const char *says;
+    } rows[] = {
+        {2, 0.02, "More threads than cores"},
+        {2, 0.02,
+         "There were 4 threads for 2 cores; other work on the machines took 2.0% of the cores."},
+        {2, 0.02, "Start no more than 2 threads."},
+        {8, 0.31, "The machines were busy with other work: chunks waited"},
+        {8, 0.31, "4 threads for 8 cores; other work on the machines took 31% of the cores."},
+        {8, 0.31, "fewer threads would not help"},
+        {3, 0.4, "More threads than cores"},
+        {3, 0.4, "Start no more than 1 thread, or find what else runs there."},
+        {8, 0, "A limit of CPU time is likely"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_first(crowd_on(rows[i].cores, rows[i].other_work), ROAST_FINDING_too_many_workers,
+                     rows[i].says);
 }
 
 static void minutes(piece *p) {
@@ -380,6 +465,11 @@ static void test_measurement(void **state) {
     run = run_of(10);
     roast_run_set_report(run, &(roast_report){.have_chunks = true, .chunks = 80});
     expect_none(run, ROAST_FINDING_measurement);
+    /* ... but where its time went is not known. */
+    run = run_of(10);
+    join(run, "laptop:7", 0, 2);
+    roast_run_set_report(run, &(roast_report){.have_chunks = true, .chunks = 80});
+    expect_some(run, ROAST_FINDING_measurement, ROAST_SEVERITY_note, "@track_metrics");
 }
 
 static void test_silence(void **state) {
@@ -403,6 +493,7 @@ int main(void) {
         cmocka_unit_test(test_worker_with_a_slow_file),
         cmocka_unit_test(test_straggler_host),
         cmocka_unit_test(test_straggler_file),
+        cmocka_unit_test(test_a_file_that_waits_on_one_thread),
         cmocka_unit_test(test_file_slow_inside_process),
         cmocka_unit_test(test_ramp_up),
         cmocka_unit_test(test_worker_overhead),
@@ -410,6 +501,7 @@ int main(void) {
         cmocka_unit_test(test_long_tail),
         cmocka_unit_test(test_too_many_workers),
         cmocka_unit_test(test_more_threads_than_cores),
+        cmocka_unit_test(test_whose_work_takes_the_cores),
         cmocka_unit_test(test_too_few_workers),
         cmocka_unit_test(test_memory_pressure),
         cmocka_unit_test(test_spilling),

@@ -412,6 +412,11 @@ static void test_gil_contention(void **state) {
     /* One thread cannot wait for another one. */
     expect_none(play(&(scene){.workers = 4, .threads = 1, .chunks = 80, .change = share_the_lock}),
                 ROAST_FINDING_gil_contention);
+    /* The threads of a pool have no workers to name. */
+    s = (scene){.workers = 1, .threads = 2, .chunks = 80, .pool = true, .change = share_the_lock};
+    expect_first(play(&s), ROAST_FINDING_gil_contention, "FuturesExecutor(workers=2)");
+    s.change = share_nothing;
+    expect_none(play(&s), ROAST_FINDING_gil_contention);
 }
 
 static void opens_long(piece *p) {
@@ -450,6 +455,33 @@ static void test_gil_contention_before_process(void **state) {
     /* All of them computed; none did. */
     expect_none(play_opening(190, 10), ROAST_FINDING_gil_contention);
     expect_none(play_opening(10, 190), ROAST_FINDING_gil_contention);
+}
+
+/* Nobody counts the CPU time of its tasks, but the process does: 80 tasks of 2.4 s on four threads. */
+static roast_run *play_opening_pool(double cpu) {
+    roast_error err;
+    roast_run *run = play(
+        &(scene){.workers = 1, .threads = 4, .chunks = 80, .pool = true, .change = opens_long});
+    const roast_span_value span = {roast_str_of("worker"), (roast_str){NULL, 0},
+                                   roast_str_of("process-cpu"), roast_str_of("seconds"), cpu};
+    assert_ok(roast_run_add_span(run, &span, &err), err);
+    return run;
+}
+
+static void test_gil_contention_in_a_pool(void **state) {
+    (void)state;
+    roast_run *run = play_opening_pool(45);
+    roast_findings *findings = diagnose(run);
+    const roast_finding *found = find_kind(findings, ROAST_FINDING_gil_contention);
+    assert_non_null(found);
+    assert_true(mentions(found->title, "open files"));
+    assert_true(mentions(found->advice, "FuturesExecutor(workers=4)"));
+    /* Less than 192 s of tasks: what is before the first chunk of a thread is not known. */
+    assert_true(found->saving_core_seconds > 135 && found->saving_core_seconds < 147);
+    roast_findings_free(findings);
+    roast_run_free(run);
+    expect_none(play_opening_pool(170), ROAST_FINDING_gil_contention);
+    expect_none(play_opening_pool(10), ROAST_FINDING_gil_contention);
 }
 
 static void sleeping_section(piece *p) {
@@ -560,6 +592,7 @@ int main(void) {
         cmocka_unit_test(test_rereads_of_small_chunks),
         cmocka_unit_test(test_gil_contention),
         cmocka_unit_test(test_gil_contention_before_process),
+        cmocka_unit_test(test_gil_contention_in_a_pool),
         cmocka_unit_test(test_slow_section),
         cmocka_unit_test(test_reduction_bound),
         cmocka_unit_test(test_serialization_heavy),

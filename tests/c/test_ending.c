@@ -96,6 +96,12 @@ static void test_headlines(void **state) {
     (void)state;
     assert_headline(NULL, "", "");
     assert_headline(ending_of(ROAST_END_unknown), "", "");
+    roast_ending *going_on = ending_of(ROAST_END_unknown);
+    roast_ending_set_pieces(going_on, (roast_ending_pieces){40, 23, -1});
+    assert_headline(going_on, "23 of 40 chunks done", "");
+    going_on = ending_of(ROAST_END_unknown);
+    roast_ending_set_pieces(going_on, (roast_ending_pieces){40, -1, -1});
+    assert_headline(going_on, "", "");
     assert_headline(ending_of(ROAST_END_done), "Done", "");
     roast_ending *ending = ending_of(ROAST_END_done);
     roast_ending_set_pieces(ending, (roast_ending_pieces){4000, 3999, 0});
@@ -203,6 +209,29 @@ static void test_findings_of_a_failed_run(void **state) {
     expect_none(run_with(ending), ROAST_FINDING_lost_work);
 }
 
+static void tiny(piece *p) {
+    p->events = 1000;
+    p->duration = 0.02;
+    p->cpu = 0.018;
+    p->queue = 0;
+    p->n_reads = 0;
+    p->file = p->index / 100;
+}
+
+/* How to be quicker is not what matters in a run that has no result. */
+static void test_the_failure_comes_first(void **state) {
+    (void)state;
+    const scene s = {.workers = 4, .threads = 1, .chunks = 800, .change = tiny};
+    expect_first(play(&s), ROAST_FINDING_chunks_too_small, "chunksize=");
+    roast_run *run = play(&s);
+    roast_run_take_ending(run, failed_with("ValueError"));
+    roast_findings *findings = diagnose(run);
+    assert_int_equal(ROAST_FINDING_lost_work, roast_findings_at(findings, 0)->kind);
+    assert_non_null(find_kind(findings, ROAST_FINDING_chunks_too_small));
+    roast_findings_free(findings);
+    roast_run_free(run);
+}
+
 /* Pieces that failed once and were made good are no loss. */
 static void every_eighth_fails(piece *p) {
     p->fails = p->index % 8 == 0;
@@ -220,6 +249,18 @@ static void test_what_was_made_good_is_no_loss(void **state) {
         assert_false(mentions(roast_findings_at(findings, i)->title, "missing"));
     roast_findings_free(findings);
     roast_run_free(run);
+}
+
+/* Who skips bad files need not be told to. */
+static void test_work_on_skipped_files(void **state) {
+    (void)state;
+    const scene s = {.workers = 4, .threads = 1, .chunks = 80, .change = every_eighth_fails};
+    expect_some(play(&s), ROAST_FINDING_lost_work, ROAST_SEVERITY_critical, "skip bad files");
+    roast_run *run = play(&s);
+    roast_ending *ending = ending_of(ROAST_END_done);
+    add_skipped(ending, "a.root", "OSError: gone");
+    roast_run_take_ending(run, ending);
+    expect_some(run, ROAST_FINDING_lost_work, ROAST_SEVERITY_warning, "left out after several");
 }
 
 static void test_skipped_files(void **state) {
@@ -246,7 +287,9 @@ int main(void) {
         cmocka_unit_test(test_drawing),
         cmocka_unit_test(test_the_summary_has_it),
         cmocka_unit_test(test_findings_of_a_failed_run),
+        cmocka_unit_test(test_the_failure_comes_first),
         cmocka_unit_test(test_what_was_made_good_is_no_loss),
+        cmocka_unit_test(test_work_on_skipped_files),
         cmocka_unit_test(test_skipped_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

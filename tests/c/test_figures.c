@@ -31,7 +31,9 @@ static void test_names_of_dask(void **state) {
     add(run, "gather-dep", NULL, "disk-read", "seconds");
     add(run, "preprocess", NULL, "read", "count");
     add(run, "get-data", NULL, "read", "count");
-    assert_int_equal(7, roast_run_figure_count(run));
+    add(run, "worker", NULL, "process-cpu", "seconds");
+    add(run, "machine", NULL, "own-cpu", "seconds");
+    assert_int_equal(9, roast_run_figure_count(run));
     /* Nobody has told what the processor is called: all tasks are its own. */
     assert_figure(run, 0, ROAST_KIND_processing, ROAST_ACTIVITY_cpu);
     assert_figure(run, 1, ROAST_KIND_processing, ROAST_ACTIVITY_noncpu);
@@ -47,6 +49,8 @@ static void test_names_of_dask(void **state) {
     assert_figure(run, 4, ROAST_KIND_COUNT, ROAST_ACTIVITY_disk);
     assert_figure(run, 5, ROAST_KIND_COUNT, ROAST_ACTIVITY_preprocess_requests);
     assert_figure(run, 6, ROAST_KIND_COUNT, ROAST_ACTIVITY_COUNT);
+    assert_figure(run, 7, ROAST_KIND_COUNT, ROAST_ACTIVITY_worker_cpu);
+    assert_figure(run, 8, ROAST_KIND_COUNT, ROAST_ACTIVITY_machine_own);
     roast_run_free(run);
 }
 

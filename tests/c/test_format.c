@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "roast/format.h"
+#include "metrics/format.h"
 
 static void check(const char *expected, roast_value value, const char *unit) {
     char text[64];
@@ -28,6 +28,7 @@ static void test_times(void **state) {
     real("12.0 µs", 12e-6, "s");
     real("3.00 ns", 3e-9, "s");
     real("0.010 ns", 1e-11, "s");
+    real("< 0.001 ns", 1e-20, "s");
     real("0 s", 0, "s");
     real("0 s", 0, "µs");
     real("-2.00 s", -2, "s");
@@ -41,42 +42,62 @@ static void test_bytes(void **state) {
     real("1.52 MB", 1.52e6, "bytes");
     real("1.00 MB", 999999, "bytes");
     real("999 kB", 999e3, "bytes");
-    check("12.0 B", roast_value_int(12), "bytes");
+    check("12 B", roast_value_int(12), "bytes");
+    check("8 B", roast_value_int(8), "bytes");
+    check("800 B", roast_value_int(800), "bytes");
+    real("8 B", 8, "bytes");
+    real("2.5 B", 2.5, "bytes");
+    real("< 0.1 B", 0.01, "bytes");
+    real("123 B", 123.4, "bytes");
     real("1.50 TB", 1.5e12, "bytes");
     real("1,500 TB", 1.5e15, "bytes");
-    real("-30.7 B", -30.7, "bytes");
+    real("-31 B", -30.7, "bytes");
     real("848 kB", 0.8478, "MB");
     real("1.20 GB", 1.2, "GB");
     real("12.0 MB/s", 12, "MB/s");
     real("3.00 kB/s", 3000, "bytes/s");
 }
 
-static void check_as(const char *expected, roast_value value, const char *unit, const char *shown) {
-    char text[64];
-    size_t len = roast_format_value_as(value, unit, shown, text, sizeof text);
+/* The values of a column, in order, up to a NaN; their texts in one string. */
+static void column(const char *expected, const char *unit, const double *values) {
+    char text[200] = "";
+    roast_format_column all = {.unit = unit};
+    for (const double *at = values; !isnan(*at); at++)
+        roast_format_column_add(&all, roast_value_real(*at));
+    roast_format_column_add(&all, roast_value_none());
+    roast_format_column_add(&all, roast_value_real(INFINITY));
+    for (const double *at = values; !isnan(*at); at++) {
+        char one[40];
+        size_t len = roast_format_in_column(&all, roast_value_real(*at), one, sizeof one);
+        assert_int_equal(strlen(one), len);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", at == values ? "" : " | ",
+                 one);
+    }
     assert_string_equal(expected, text);
-    assert_int_equal(strlen(expected), len);
 }
+#define COLUMN(expected, unit, ...) column(expected, unit, (const double[]){__VA_ARGS__, NAN})
 
-static void test_in_one_unit(void **state) {
+static void test_in_columns(void **state) {
     (void)state;
-    check_as("0.0123 MHz", roast_value_real(12.3), "kHz", "MHz");
-    check_as("0.123 MHz", roast_value_real(123.4), "kHz", "MHz");
-    check_as("0.100 MHz", roast_value_real(99.99), "kHz", "MHz");
-    check_as("0.000123 MHz", roast_value_real(0.1234), "kHz", "MHz");
-    check_as("-0.000100 MHz", roast_value_real(-0.09999), "kHz", "MHz");
-    check_as("1.23e-07 MHz", roast_value_real(0.0001234), "kHz", "MHz");
-    check_as("0 MHz", roast_value_real(0), "kHz", "MHz");
-    check_as("12,300 kHz", roast_value_real(12.3e6), "Hz", "kHz");
-    check_as("4.00 kHz/core", roast_value_real(4000), "Hz/core", "kHz");
-    check_as("0.500 Gbps", roast_value_real(0.5), "Gbit/s", "Gbps");
-    check_as("0.00200 GB", roast_value_int(2000000), "bytes", "GB");
-    check_as("12.5 %", roast_value_real(0.125), "ratio", "%");
-    check_as("50.0", roast_value_real(50), "×", "");
-    check_as("-", roast_value_none(), "kHz", "MHz");
-    check_as("-", roast_value_real(INFINITY), "kHz", "MHz");
-    check_as("12.0 s", roast_value_real(12), "s", "MHz"); /* does not fit */
-    check_as("7.00 %", roast_value_real(7), "%", "MHz");
+    COLUMN("12.30 s | 0.25 s | 0.03 s | 0 s", "s", 12.3, 0.25, 0.025, 0);
+    COLUMN("48.20 s | < 0.01 s | > -0.01 s", "s", 48.2, 0.003, -0.003);
+    COLUMN("3.00 s | 0.50 s", "s", 3, 0.5);
+    COLUMN("117.0 s | 49.1 s | 1.3 s", "s", 117, 49.1, 1.32);
+    COLUMN("3.00 s | 0.03 s", "s", 3, 0.025);
+    COLUMN("3,000.0 ms | 5.0 ms", "s", 3, 0.005);
+    COLUMN("1.42 s | 0.01 s | < 0.01 s", "s", 1.42, 7.6e-3, 45e-6);
+    COLUMN("1,234.0 s | 61.0 s | 0.3 s", "s", 1234, 61, 0.3);
+    COLUMN("300 min | 20 min", "s", 18000, 1200);
+    COLUMN("-2.00 s | 1.00 s", "s", -2, 1);
+    COLUMN("1,000 B | 8 B", "bytes", 1000, 8);
+    COLUMN("12.30 MB | < 0.01 MB", "bytes", 12.3e6, 4e3);
+    COLUMN("300.0 MB | 7.0 MB", "MB", 300, 7);
+    COLUMN("2.00 GB | 0.30 GB", "bytes", 2e9, 0.3e9);
+    COLUMN("4.00 kHz/core | 0.90 kHz/core", "Hz/core", 4000, 900);
+    COLUMN("100.0 % | 0.5 % | < 0.1 %", "%", 100, 0.5, 1e-4);
+    COLUMN("0 s | 0 s", "s", 0, 0);
+    COLUMN("-", "s", INFINITY);
+    COLUMN("1,500.0 TB | 1.0 TB", "bytes", 1.5e15, 1e12);
 }
 
 static void test_rates(void **state) {
@@ -88,6 +109,8 @@ static void test_rates(void **state) {
     real("1.25 Gbps", 1.25, "Gbit/s");
     real("12.3 kHz/core", 12.3, "kHz/core");
     real("0 Hz", 0, "kHz");
+    real("38.7 Hz", 0.0387, "kHz");
+    real("0.039 Hz", 0.0387, "Hz");
     real("320 kbps", 0.00032, "Gbit/s");
     real("200 Gbps", 200, "Gbit/s");
 }
@@ -100,10 +123,24 @@ static void test_plain(void **state) {
     check("-9,223,372,036,854,775,808", roast_value_int(INT64_MIN), "1");
     real("0.868", 0.868, "ratio");
     real("12.3 %", 12.34, "%");
+    real("0.5 %", 0.5, "%");
+    real("0.1 %", 0.05, "%");
+    real("< 0.1 %", 5.88e-05, "%");
+    real("> -0.1 %", -0.01, "%");
+    real("100.0 %", 100, "%");
+    real("0 %", 0, "%");
+    check("50.0 %", roast_value_int(50), "%");
     real("1,000", 999.7, "1");
+    real("4", 4, "1");
+    real("4", 3.9999, "1");
+    real("3.99", 3.99, "1");
+    real("0.999", 0.999, "1");
     real("20,000", 20000, "1");
-    real("1.00e+06", 1e6, "1");
-    real("1.00e-04", 1e-4, "ratio");
+    real("1,000,000", 1e6, "1");
+    real("1,460,000 ×", 1.46e6, "×");
+    real("1,000,000,000,000,000,000", 1e300, "1");
+    real("< 0.001", 1e-4, "ratio");
+    real("> -0.001", -1e-4, "ratio");
     real("4.00 ×", 4, "×");
     real("0", 0, "ratio");
 }
@@ -113,6 +150,26 @@ static void test_absent(void **state) {
     check("-", roast_value_none(), "s");
     real("-", NAN, "s");
     real("-", INFINITY, "bytes");
+}
+
+static void in_words(const char *expected, double value, roast_short_unit unit) {
+    char text[64];
+    roast_format_short(value, unit, text, sizeof text);
+    assert_string_equal(expected, text);
+}
+
+static void test_in_sentences(void **state) {
+    (void)state;
+    in_words("41 s", 41, ROAST_SHORT_TIME);
+    in_words("3.2 min", 192, ROAST_SHORT_TIME);
+    in_words("0 s", 0, ROAST_SHORT_TIME);
+    in_words("1.5 GB", 1.5e9, ROAST_SHORT_BYTES);
+    in_words("2.1", 2.1, ROAST_SHORT_RATIO);
+    in_words("< 0.001", 1e-5, ROAST_SHORT_RATIO);
+    in_words("73%", 0.734, ROAST_SHORT_SHARE);
+    in_words("7.3%", 0.0734, ROAST_SHORT_SHARE);
+    in_words("< 0.1%", 1e-5, ROAST_SHORT_SHARE);
+    in_words("0%", 0, ROAST_SHORT_SHARE);
 }
 
 static void test_short_buffers(void **state) {
@@ -126,9 +183,9 @@ static void test_short_buffers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times),         cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_rates),         cmocka_unit_test(test_in_one_unit),
+        cmocka_unit_test(test_rates),         cmocka_unit_test(test_in_columns),
         cmocka_unit_test(test_plain),         cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_short_buffers),
+        cmocka_unit_test(test_short_buffers), cmocka_unit_test(test_in_sentences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "plot/tasks.h"
+#include "roast/tasks.h"
 #include "roast/lanes.h"
 
 #define START INT64_C(1790000000000000) /* microseconds */
@@ -254,6 +254,26 @@ static void test_a_little_overlap_is_moved(void **state) {
     end_scene(&s);
 }
 
+/* A thread runs one task at a time: the clocks of Dask disagree by tens of milliseconds. Threads that are not known
+ * may be two. */
+static void test_a_thread_runs_one_task_at_a_time(void **state) {
+    (void)state;
+    scene s = new_scene();
+    add_attempt(&s, "a", attempt_at("one", 7, 0, 100));
+    add_attempt(&s, "a", attempt_at("two", 7, 70, 900));
+    add_attempt(&s, "a", attempt_at("inside", 7, 400, 500));
+    add_attempt(&s, "a", attempt_at("somewhere", 0, 0, 100));
+    add_attempt(&s, "a", attempt_at("elsewhere", 0, 70, 300));
+    settle(&s);
+    assert_times(0, 100, next_attempt(&s));
+    assert_times(100, 900, next_attempt(&s));
+    assert_times(400, 500, next_attempt(&s));
+    assert_times(0, 100, next_attempt(&s));
+    assert_times(70, 300, next_attempt(&s));
+    assert_int_equal(4, roast_task_lanes_count(s.lanes));
+    end_scene(&s);
+}
+
 static void test_extreme_times(void **state) {
     (void)state;
     static const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX};
@@ -315,6 +335,7 @@ int main(void) {
         cmocka_unit_test(test_the_try_of_a_chunk),
         cmocka_unit_test(test_the_nearest_of_two_tries),
         cmocka_unit_test(test_a_little_overlap_is_moved),
+        cmocka_unit_test(test_a_thread_runs_one_task_at_a_time),
         cmocka_unit_test(test_extreme_times),
         cmocka_unit_test(test_a_run_of_nothing),
         cmocka_unit_test(test_every_failing_allocation),

@@ -219,6 +219,38 @@ static void the_head_of_each(void **state) {
     assert_status(ROAST_ENOTFOUND, roast_legacy_peek("tests/data", &head, &err));
 }
 
+/* ---- the config ---- */
+
+static void expect_config(const char *expected, const char *path) {
+    roast_sink *sink;
+    roast_error err;
+    assert_ok(roast_sink_new_memory(&sink, &err), err);
+    assert_ok(roast_legacy_config(path, sink, &err), err);
+    assert_ok(roast_sink_finish(sink, &err), err);
+    assert_str(expected, roast_sink_memory(sink));
+    roast_sink_free(sink);
+}
+
+static void the_config_in_a_line(void **state) {
+    (void)state;
+    expect_config("executor=iterative, chunksize=200, note=größer, nested={\"list\":[1,2.5,null]}",
+                  DATA "local");
+    expect_config("", DATA "sections"); /* has none */
+    char folder[] = "/tmp/roast_legacy_XXXXXX", path[64];
+    roast_sink *sink;
+    roast_error err;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    FILE *file = fopen(path, "w");
+    fputs("{\"a\": ", file);
+    fclose(file);
+    assert_ok(roast_sink_new_memory(&sink, &err), err);
+    assert_status(ROAST_ECORRUPT, roast_legacy_config(folder, sink, &err));
+    roast_sink_free(sink);
+    unlink(path);
+    rmdir(folder);
+}
+
 /* ---- one thing wrong at a time ---- */
 
 static void what_is_wrong_is_named(void **state) {
@@ -596,6 +628,17 @@ static roast_status load_all(void *context) {
     return ROAST_OK;
 }
 
+static roast_status read_config(void *context) {
+    (void)context;
+    roast_sink *sink;
+    ROAST_TRY(roast_sink_new_memory(&sink, NULL));
+    roast_status status = roast_legacy_config(DATA "local", sink, NULL);
+    if (status == ROAST_OK)
+        status = roast_sink_finish(sink, NULL);
+    roast_sink_free(sink);
+    return status;
+}
+
 static roast_status load_samples(void *context) {
     static const char metrics[] =
         "{\"tracking_data\": {\"worker_counts\": {\"2026-01-01T00:00:00\": 1},"
@@ -614,6 +657,7 @@ static void memory_may_run_short(void **state) {
     (void)state;
     assert_true(alloc_walk(load_samples, NULL) > 20);
     assert_true(alloc_walk(load_all, NULL) > 20);
+    assert_true(alloc_walk(read_config, NULL) > 3);
 }
 
 /* The JSON parser has an allocator of its own, and takes a failure for damage now and then. */
@@ -645,6 +689,7 @@ int main(void) {
         cmocka_unit_test(the_texts_themselves),
         cmocka_unit_test(odd_values_of_a_user),
         cmocka_unit_test(the_head_of_each),
+        cmocka_unit_test(the_config_in_a_line),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(start_and_end),
         cmocka_unit_test(small_files_are_checked_too),

@@ -1,4 +1,4 @@
-/* cgroup limits from fixture trees, and the token of a process. */
+/* cgroup limits and counters of a machine from fixture trees, and the token of a process. */
 #include "support.h"
 
 #include <errno.h>
@@ -157,6 +157,65 @@ static void threads_share_the_token(void **state) {
         assert_true(tokens[i] == roast_process_token());
 }
 
+/* ---- the machine ---- */
+
+static const uint64_t TICK_NS = 10000000;
+
+static void counters_of_a_machine(void **state) {
+    (void)state;
+    roast_error err;
+    roast_machine machine;
+    if (sysconf(_SC_CLK_TCK) != 100)
+        skip();
+    assert_ok(roast_machine_read("tests/data/proc/machine", &machine, &err), err);
+    /* The time of guests, behind the eight counters, is part of the first. */
+    assert_true(machine.busy_ns == 1400 * TICK_NS);
+    assert_true(machine.all_ns == 7000 * TICK_NS);
+    assert_int_equal(ROAST_ENOTFOUND, roast_machine_read(DATA "proc", &machine, &err));
+    char root[PATH_MAX];
+    memset(root, 'a', sizeof root - 1);
+    root[sizeof root - 1] = '\0';
+    assert_int_equal(ROAST_ENOTFOUND, roast_machine_read(root, &machine, &err));
+}
+
+static void counters_that_are_none(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t busy, all; /* ticks; 0: refused */
+    } rows[] = {
+        {"cpu  1 2 3 4\n", 6, 10}, /* an old kernel */
+        {"cpu  1 2 3 4 5\ncpu0 9 9 9 9 9\n", 6, 15},
+        {"cpu  1 2 3\n", 0, 0},
+        {"cpu  1 2 3 4", 0, 0}, /* cut short */
+        {"cpu0 1 2 3 4\n", 0, 0},
+        {"cpu  1 2 x 4\n", 0, 0},
+        {"cpu  1 2 18446744073709551615 4\n", 0, 0},
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        roast_error err;
+        roast_machine machine = {1, 1};
+        roast_status status = roast_machine_parse(roast_str_of(rows[i].text), &machine, &err);
+        assert_int_equal(rows[i].all > 0 ? ROAST_OK : ROAST_ECORRUPT, status);
+        if (status == ROAST_OK)
+            assert_true(machine.busy_ns * rows[i].all == machine.all_ns * rows[i].busy);
+    }
+}
+
+static void counters_of_this_machine(void **state) {
+    (void)state;
+    roast_error err;
+    roast_machine before, after;
+    if (strcmp(roast_probe_backend(), "linux") != 0)
+        skip();
+    assert_ok(roast_machine_read(NULL, &before, &err), err);
+    assert_true(before.busy_ns > 0 && before.all_ns >= before.busy_ns);
+    usleep(50000);
+    assert_ok(roast_machine_read(NULL, &after, &err), err);
+    assert_true(after.all_ns > before.all_ns && after.busy_ns >= before.busy_ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_the_token),
@@ -166,6 +225,9 @@ int main(void) {
         cmocka_unit_test(limits_of_a_hybrid_system),
         cmocka_unit_test(limits_refuse_what_is_not_there),
         cmocka_unit_test(limits_of_this_machine),
+        cmocka_unit_test(counters_of_a_machine),
+        cmocka_unit_test(counters_that_are_none),
+        cmocka_unit_test(counters_of_this_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

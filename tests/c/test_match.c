@@ -59,6 +59,50 @@ static void test_the_task_of_a_chunk_begins_before_process(void **state) {
     roast_match_reset(&match);
 }
 
+static void add_of_thread(roast_match *match, int64_t thread, uint32_t worker, int64_t when,
+                          uint32_t number) {
+    roast_chunk chunk = make_chunk(NULL, when);
+    chunk.thread = thread;
+    chunk.have |= ROAST_CHUNK_HAS(thread);
+    assert_int_equal(ROAST_OK, roast_match_add(match, &chunk, worker, number));
+}
+
+/* The engine does not tell the worker which task it runs: the thread and the time do. */
+static void test_chunks_without_a_key(void **state) {
+    (void)state;
+    roast_match match = {0};
+    add_of_thread(&match, 70, 1, 500, 10);
+    add_of_thread(&match, 70, 1, 900, 11);
+    add_of_thread(&match, 71, 1, 600, 12);
+    add_of_thread(&match, 70, 2, 700, 13);
+    add_of_thread(&match, 0, 1, 550, 14);
+    add(&match, "a", 1, 650, 15);
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
+    assert_int_equal(10, roast_match_find_within(&match, 70, 1, 100, 899));
+    assert_int_equal(10, roast_match_find_within(&match, 70, 1, 500, 500));
+    assert_int_equal(11, roast_match_find_within(&match, 70, 1, 100, 900)); /* the last one */
+    assert_int_equal(12, roast_match_find_within(&match, 71, 1, 0, INT64_MAX));
+    assert_int_equal(13, roast_match_find_within(&match, 70, 2, 0, INT64_MAX));
+    assert_int_equal(ROAST_NO_MATCH, roast_match_find_within(&match, 70, 1, 501, 899));
+    assert_int_equal(ROAST_NO_MATCH, roast_match_find_within(&match, 70, 1, 901, INT64_MAX));
+    assert_int_equal(ROAST_NO_MATCH, roast_match_find_within(&match, 70, 3, 0, INT64_MAX));
+    assert_int_equal(ROAST_NO_MATCH, roast_match_find_within(&match, 72, 1, 0, INT64_MAX));
+    assert_int_equal(ROAST_NO_MATCH, roast_match_find_within(&match, 0, 1, 0, INT64_MAX));
+    roast_attempt keyed = {.key = roast_str_of("a")}, other = {.key = roast_str_of("task 7")};
+    const roast_match_try tries[] = {{roast_match_key(&keyed), 600, 1, 70, 800},
+                                     {roast_match_key(&other), 400, 1, 70, 800},
+                                     {roast_match_key(&other), 400, 1, 0, 800},
+                                     {0, 590, 1, 71, 800}};
+    uint32_t found[4];
+    roast_match_find_all(&match, tries, 4, found);
+    assert_int_equal(15, found[0]);
+    assert_int_equal(10, found[1]);
+    assert_int_equal(ROAST_NO_MATCH, found[2]);
+    assert_int_equal(12, found[3]);
+    roast_match_reset(&match);
+    assert_int_equal(ROAST_NO_MATCH, roast_match_find_within(&match, 70, 1, 0, INT64_MAX));
+}
+
 static void test_nothing_to_match(void **state) {
     (void)state;
     roast_match match = {0};
@@ -140,6 +184,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_key_same_worker_nearest_in_time),
         cmocka_unit_test(test_the_task_of_a_chunk_begins_before_process),
+        cmocka_unit_test(test_chunks_without_a_key),
         cmocka_unit_test(test_nothing_to_match),
         cmocka_unit_test(test_many_chunks_of_one_key),
         cmocka_unit_test(test_keys),

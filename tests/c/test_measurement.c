@@ -51,6 +51,76 @@ static void test_files(void **state) {
     roast_measurement_free(made);
 }
 
+/* Every change of a byte is noticed. */
+static void test_checksum(void **state) {
+    (void)state;
+    static char text[1 << 16];
+    roast_run *run = full_run();
+    roast_measurement *made = measurement_of(run, (roast_str){NULL, 0});
+    roast_str metadata = file_named(made, "metadata.json");
+    assert_holds(metadata, "\"metrics\": {\n    \"wall_time\": 10.0");
+    assert_holds(metadata, "\"t_start\": 100.0");
+    assert_true(metadata.len < sizeof text);
+    assert_ptr_equal(metadata.data, roast_measurement_checked(metadata).data);
+    memcpy(text, metadata.data, metadata.len);
+    for (size_t i = 0; i < metadata.len; i++) {
+        text[i] ^= 4;
+        assert_null(roast_measurement_checked((roast_str){text, metadata.len}).data);
+        text[i] ^= 4;
+        assert_null(roast_measurement_checked((roast_str){text, i}).data);
+    }
+    assert_null(roast_measurement_checked((roast_str){NULL, 0}).data);
+    roast_measurement_free(made);
+    roast_run_free(run);
+}
+
+static void add_dataset(roast_metrics *metrics, const char *name) {
+    roast_error err;
+    const roast_dataset_row row = {.name = roast_str_of(name)};
+    assert_ok(roast_row_table_add(metrics, ROAST_ROWS_per_dataset, &row, &err), err);
+}
+
+static void expect_datasets(const roast_metrics *metrics, const char *expected) {
+    char text[ROAST_DATASETS_TEXT];
+    roast_error err;
+    assert_ok(roast_measurement_datasets(metrics, text, &err), err);
+    assert_string_equal(expected, text);
+}
+
+/* The same text, whichever comes first; a long list becomes a number and a checksum. */
+static void test_datasets(void **state) {
+    (void)state;
+    roast_metrics *metrics[2];
+    roast_error err;
+    char name[32], texts[2][ROAST_DATASETS_TEXT];
+    for (int i = 0; i < 2; i++)
+        assert_ok(roast_metrics_new(&metrics[i], &err), err);
+    expect_datasets(metrics[0], "");
+    add_dataset(metrics[0], "ttbar");
+    add_dataset(metrics[0], NULL); /* chunks of an unknown one */
+    expect_datasets(metrics[0], "ttbar");
+    add_dataset(metrics[0], "data");
+    add_dataset(metrics[1], "data");
+    add_dataset(metrics[1], "ttbar");
+    expect_datasets(metrics[0], "data, ttbar");
+    expect_datasets(metrics[1], "data, ttbar");
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "dataset%d", i);
+        add_dataset(metrics[0], name);
+        snprintf(name, sizeof name, "dataset%d", 29 - i);
+        add_dataset(metrics[1], name);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_ok(roast_measurement_datasets(metrics[i], texts[i], &err), err);
+    assert_string_equal(texts[0], texts[1]);
+    assert_memory_equal("32 datasets (", texts[0], 13);
+    add_dataset(metrics[1], "another");
+    assert_ok(roast_measurement_datasets(metrics[1], texts[1], &err), err);
+    assert_string_not_equal(texts[0], texts[1]);
+    for (int i = 0; i < 2; i++)
+        roast_metrics_free(metrics[i]);
+}
+
 static void test_metrics_of_the_user(void **state) {
     (void)state;
     roast_error err;
@@ -151,7 +221,8 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),        cmocka_unit_test(test_metrics_of_the_user),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_datasets),     cmocka_unit_test(test_metrics_of_the_user),
         cmocka_unit_test(test_blob),         cmocka_unit_test(test_metrics_that_are_there),
         cmocka_unit_test(test_an_empty_run), cmocka_unit_test(test_failing_allocations),
     };

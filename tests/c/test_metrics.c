@@ -17,6 +17,7 @@ static void test_every_number_of_a_full_run(void **state) {
         {"total_events", 1000000},
         {"total_bytes_read_coffea", 5e9},
         {"data_rate_gbps", 4},
+        {"useful_rate_gbps", 480e-9}, /* 600 bytes in 10 s */
         {"data_rate_mbps", 500},
         {"event_rate_wall_khz", 100},
         {"event_rate_agg_khz", 25},
@@ -26,6 +27,10 @@ static void test_every_number_of_a_full_run(void **state) {
         {"speedup_factor", 4},
         {"core_efficiency", 40 / (10 * total_cores)},
         {"cpu_efficiency_fine", 33 / (10 * total_cores)},
+        {"worker_cpu_seconds", 12},
+        {"worker_cpu_percent", 100 * 12 / (10 * total_cores)},
+        {"other_work_percent", 15},
+        {"machine_cores", 8},
         {"io_overhead_pct", 107.5},
         /* (2+10)/2×1 + 10×4 + (10+2)/2×1 + 2×4 = 60 over 10 s; 26 / 5 ticks */
         {"avg_workers", 6},
@@ -285,6 +290,9 @@ static void test_counts_and_sections_of_their_own(void **state) {
     assert_ok(roast_chunklog_append(beside, &record, &err), err);
     assert_ok(roast_chunklog_append(beside, &record, &err), err);
     roast_run_take_sections(run, beside);
+    /* Its layout has the same number in the other log. */
+    section.name = roast_str_of("in a chunk");
+    assert_ok(roast_chunklog_append(roast_run_chunks(run), &record, &err), err);
 
     roast_metrics *metrics = compute(run);
     roast_run_free(run);
@@ -294,7 +302,8 @@ static void test_counts_and_sections_of_their_own(void **state) {
     assert_int_equal(5, roast_metrics_get(metrics, "peak_workers").integer);
     assert_near(4 * cores, roast_value_number(roast_metrics_get(metrics, "total_cores")));
     expect_time(metrics, "by hand", 2, 0.5, 0.5);
-    assert_int_equal(ROAST_VALUE_NONE, roast_metrics_get(metrics, "num_successful_chunks").kind);
+    expect_time(metrics, "in a chunk", 1, 0.25, 0.25);
+    assert_int_equal(1, roast_metrics_get(metrics, "num_successful_chunks").integer);
     roast_metrics_free(metrics);
 }
 
@@ -344,14 +353,15 @@ static void test_files_from_columns(void **state) {
     assert_value(NAN, file_named(before, "f1")->bytes_read);
     roast_metrics_free(before);
 
-    const char *const columns[] = {"a-data", "d-data", "nJet-offsets", "a-data", "data", "k-data"};
+    const char *const columns[] = {"a-data", "d-data", "nJet-offsets", "a-data",
+                                   "data",   "k-data", "-data",        "a-offsets"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         add_column(run, columns[i]);
     roast_metrics *metrics = compute(run);
-    assert_value(3, roast_metrics_get(metrics, "total_branches_read")); /* a d k */
+    assert_value(4, roast_metrics_get(metrics, "total_branches_read")); /* a d nJet k */
     expect_file(metrics, "f1", 5, 40, 2000, 500, 25, 0.25);
     expect_file(metrics, "f2", 2, 50, 50, NAN, NAN, NAN);
-    assert_value(100 * 3 / 7.0, file_named(metrics, "f4")->branches_read_percent);
+    assert_value(100 * 4 / 7.0, file_named(metrics, "f4")->branches_read_percent);
     assert_value(NAN, file_named(metrics, "f3")->branches_read_percent);
     roast_metrics_free(metrics);
 
@@ -389,6 +399,70 @@ static void test_columns_without_files(void **state) {
 
 /* ---- families, set and get ---- */
 
+static const roast_task_row *task_at(const roast_metrics *metrics, uint32_t index) {
+    uint32_t count;
+    const void *rows = roast_row_table_rows(metrics, ROAST_ROWS_task_metrics, &count);
+    assert_true(index < count);
+    return roast_table_row(roast_row_table_at(ROAST_ROWS_task_metrics), rows, index);
+}
+
+static uint32_t count_tasks(const roast_metrics *metrics) {
+    uint32_t count;
+    roast_row_table_rows(metrics, ROAST_ROWS_task_metrics, &count);
+    return count;
+}
+
+static void test_tasks(void **state) {
+    (void)state;
+    roast_run *run = graph_run();
+    roast_metrics *metrics;
+    roast_error err;
+    assert_ok(roast_metrics_new(&metrics, &err), err);
+    /* added twice, it replaces itself */
+    assert_ok(roast_metrics_tasks(metrics, run, &err), err);
+    assert_ok(roast_metrics_tasks(metrics, run, &err), err);
+    assert_int_equal(2, count_tasks(metrics)); /* not those of another client */
+    const roast_task_row *read = task_at(metrics, 0), *sum = task_at(metrics, 1);
+    assert_str("read", read->name); /* the longest time first */
+    assert_value(3, read->count);
+    assert_value(2, read->failed);         /* one raised, one was lost */
+    assert_value(3, read->seconds);        /* of the two tries whose times are known */
+    assert_value(1.5, read->mean_seconds); /* per such try */
+    assert_value(1.25, read->cpu_seconds);
+    assert_value(1000, read->result_bytes);
+    assert_str("sum", sum->name);
+    assert_value(1, sum->count);
+    assert_value(0, sum->failed);
+    assert_value(0.5, sum->seconds);
+    assert_int_equal(ROAST_VALUE_NONE, sum->cpu_seconds.kind);
+    assert_value(8, sum->result_bytes);
+    roast_metrics_free(metrics);
+    roast_run_free(run);
+    /* Figures of the engine alone: its own times, and no tries. */
+    run = new_run();
+    add_span(run, "execute", "read", "thread-cpu", "seconds", 1.25);
+    add_span(run, "execute", "read", "thread-noncpu", "seconds", 2);
+    assert_ok(roast_metrics_new(&metrics, &err), err);
+    assert_ok(roast_metrics_tasks(metrics, run, &err), err);
+    assert_int_equal(1, count_tasks(metrics));
+    read = task_at(metrics, 0);
+    assert_int_equal(ROAST_VALUE_NONE, read->count.kind);
+    assert_int_equal(ROAST_VALUE_NONE, read->failed.kind);
+    assert_value(3.25, read->seconds);
+    assert_int_equal(ROAST_VALUE_NONE, read->mean_seconds.kind);
+    assert_value(1.25, read->cpu_seconds);
+    assert_int_equal(ROAST_VALUE_NONE, read->result_bytes.kind);
+    roast_metrics_free(metrics);
+    roast_run_free(run);
+    /* Nothing of the engine: no row. */
+    run = new_run();
+    assert_ok(roast_metrics_new(&metrics, &err), err);
+    assert_ok(roast_metrics_tasks(metrics, run, &err), err);
+    assert_int_equal(0, count_tasks(metrics));
+    roast_metrics_free(metrics);
+    roast_run_free(run);
+}
+
 static void test_families_give_what_compute_gives(void **state) {
     (void)state;
     roast_run *run = full_run();
@@ -399,6 +473,7 @@ static void test_families_give_what_compute_gives(void **state) {
         assert_ok(roast_metrics_workflow(parts, run, &err), err);
         assert_ok(roast_metrics_workers(parts, run, &err), err);
         assert_ok(roast_metrics_fine(parts, run, &err), err);
+        assert_ok(roast_metrics_tasks(parts, run, &err), err);
         assert_ok(roast_metrics_chunks(parts, run, &err), err);
         assert_ok(roast_metrics_files(parts, run, &err), err);
         assert_ok(roast_metrics_efficiency(parts, &err), err);
@@ -435,7 +510,11 @@ static void test_efficiency_from_given_values(void **state) {
     assert_value(NAN, roast_metrics_get(metrics, "core_efficiency"));
     assert_ok(roast_metrics_set(metrics, "total_cores", roast_value_real(4), &err), err);
     assert_ok(roast_metrics_set(metrics, "total_events", roast_value_int(800), &err), err);
+    assert_value(NAN, roast_metrics_get(metrics, "useful_rate_gbps"));
+    assert_ok(roast_metrics_set(metrics, "files_accessed_bytes", roast_value_int(5000000000), &err),
+              err);
     assert_ok(roast_metrics_efficiency(metrics, &err), err);
+    assert_value(2, roast_metrics_get(metrics, "useful_rate_gbps"));
     assert_value(0.75, roast_metrics_get(metrics, "cpu_efficiency"));
     assert_value(10, roast_metrics_get(metrics, "event_rate_core_hz"));
     assert_value(NAN, roast_metrics_get(metrics, "efficiency_ratio"));
@@ -475,6 +554,7 @@ int main(void) {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_files_from_columns),
         cmocka_unit_test(test_columns_without_files),
+        cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_families_give_what_compute_gives),
         cmocka_unit_test(test_efficiency_from_given_values),
         cmocka_unit_test(test_set_and_get),

@@ -169,6 +169,61 @@ static void test_one_tick(void **state) {
     roast_run_free(run);
 }
 
+static void change(roast_series *series, const char *name, roast_worker_change_kind kind,
+                   double seconds, int32_t threads) {
+    uint32_t worker;
+    roast_error err;
+    assert_ok(roast_series_worker(series, roast_str_of(name), &worker, &err), err);
+    roast_utc when = {(int64_t)(seconds * 1e9)};
+    assert_ok(roast_series_change(series, worker, kind, when, threads, &err), err);
+}
+
+/* In the run of 100 s to 110 s: "early" 2 cores for 6 s, "late" 1 core for 4 s and then 3 cores for 2 s, "left" 4 cores
+ * for 1 s, and one that was gone before. */
+static roast_run *run_of_joins(void) {
+    roast_run *run = new_run();
+    roast_series *series = roast_run_series(run);
+    roast_run_set_clock(run, 100, 110);
+    change(series, "gone", ROAST_WORKER_JOINED, 90, 8);
+    change(series, "left", ROAST_WORKER_JOINED, 95, 4);
+    change(series, "gone", ROAST_WORKER_LEFT, 99, 0);
+    change(series, "left", ROAST_WORKER_LEFT, 101, 0);
+    change(series, "early", ROAST_WORKER_JOINED, 101, 2);
+    change(series, "late", ROAST_WORKER_JOINED, 104, 1);
+    change(series, "early", ROAST_WORKER_LEFT, 107, 0);
+    change(series, "late", ROAST_WORKER_JOINED, 108, 3);
+    return run;
+}
+
+static void test_joins_alone(void **state) {
+    (void)state;
+    roast_run *run = run_of_joins();
+    roast_metrics *metrics = compute(run);
+    const char *const known[] = {"wall_time",    "avg_workers",      "peak_workers",
+                                 "workers_seen", "cores_per_worker", "total_cores"};
+    expect_only(metrics, known, 6);                               /* neither memory nor CPU is 0 */
+    assert_value(1.3, roast_metrics_get(metrics, "avg_workers")); /* 6 + 6 + 1 s */
+    assert_value(2, roast_metrics_get(metrics, "peak_workers"));
+    assert_value(4, roast_metrics_get(metrics, "workers_seen"));
+    assert_value(2.6, roast_metrics_get(metrics, "total_cores")); /* 12 + 4 + 6 + 4 */
+    assert_value(2, roast_metrics_get(metrics, "cores_per_worker"));
+    uint32_t count = 0;
+    const roast_worker_row *rows = roast_row_table_rows(metrics, ROAST_ROWS_worker_health, &count);
+    assert_int_equal(4, count);
+    assert_value(3, rows[3].threads);
+    assert_value(NAN, rows[3].peak_memory_bytes);
+    assert_value(NAN, rows[3].mean_cpu_percent);
+    roast_metrics_free(metrics);
+
+    /* Of one worker the cores are not known, so they are not known of all. */
+    change(roast_run_series(run), "odd", ROAST_WORKER_LEFT, 105, 0);
+    metrics = compute(run);
+    assert_value(1.8, roast_metrics_get(metrics, "avg_workers"));
+    assert_value(NAN, roast_metrics_get(metrics, "total_cores"));
+    roast_metrics_free(metrics);
+    roast_run_free(run);
+}
+
 static void test_spans_without_a_processor(void **state) {
     (void)state;
     roast_run *run = new_run();
@@ -351,6 +406,9 @@ static void test_without_memory(void **state) {
     roast_run *run = full_run();
     assert_true(alloc_walk(compute_and_free, run) > 10);
     roast_run_free(run);
+    run = run_of_joins();
+    assert_true(alloc_walk(compute_and_free, run) > 3);
+    roast_run_free(run);
     run = run_with_many_names();
     assert_true(alloc_walk(compute_and_free, run) > 30);
     roast_run_free(run);
@@ -365,6 +423,7 @@ int main(void) {
         cmocka_unit_test(test_all_chunks_failed),
         cmocka_unit_test(test_one_chunk),
         cmocka_unit_test(test_one_tick),
+        cmocka_unit_test(test_joins_alone),
         cmocka_unit_test(test_spans_without_a_processor),
         cmocka_unit_test(test_spans_that_lack_an_activity),
         cmocka_unit_test(test_rounding),

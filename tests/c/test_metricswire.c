@@ -248,7 +248,7 @@ static void test_lies(void **state) {
         {{1, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0}, 10},                /* a length */
         {{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0}, 11}, /* datasets */
         {{0, 0, 1, 2, 'x', 1, [55] = 9}, 59},                            /* a kind of section */
-        {{0, 0, 0, 0, 0, 0, 7}, 7},                                      /* bytes behind */
+        {{0, 0, 0, 0, 0, 0, 0, 0, 7}, 9},                                /* bytes behind */
         {{0, 0, 0}, 3},                                                  /* an end too soon */
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {

@@ -1,5 +1,6 @@
 #include "run_sample.h"
 
+#include "analyse/diagnose_internal.h"
 #include "roast/export.h"
 
 static roast_sink *new_sink(void) {
@@ -13,8 +14,11 @@ static roast_sink *new_sink(void) {
 static roast_sink *text_of(const roast_run *run, const char *name, bool with_series) {
     roast_error err;
     roast_metrics *metrics = compute(run);
+    roast_findings *findings;
     roast_sink *sink = new_sink();
-    roast_openmetrics_write(metrics, run, roast_str_of(name), with_series, sink);
+    assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
+    roast_openmetrics_write(metrics, findings, run, roast_str_of(name), with_series, sink);
+    roast_findings_free(findings);
     roast_sink_write(sink, "", 1);
     assert_ok(roast_sink_finish(sink, &err), err);
     roast_metrics_free(metrics);
@@ -48,6 +52,47 @@ static void test_metrics_of_a_run(void **state) {
     roast_str whole = roast_sink_memory(text);
     assert_memory_equal("\n# EOF\n", whole.data + whole.len - 8, 8);
     roast_sink_free(text);
+    roast_run_free(run);
+}
+
+static void test_budget_and_findings(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = full_run();
+    roast_metrics *metrics = compute(run);
+    roast_findings *findings;
+    roast_sink *text = new_sink();
+    roast_budget_row budget = {.available = 12};
+    for (int part = 0; part < ROAST_PART_COUNT; part++)
+        budget.parts[part] = NAN;
+    budget.parts[ROAST_PART_read] = 2.5;
+    budget.parts[ROAST_PART_client] = 9.5;
+    assert_ok(roast_findings_new(&findings, &err), err);
+    roast_findings_set_budget(findings, &budget);
+    assert_ok(roast_findings_add(findings,
+                                 &(roast_finding){.kind = ROAST_FINDING_spilling,
+                                                  .severity = ROAST_SEVERITY_warning,
+                                                  .title = roast_str_of("It spills"),
+                                                  .saving_core_seconds = 1.5},
+                                 &err),
+              err);
+    roast_openmetrics_write(metrics, findings, run, roast_str_of("today"), false, text);
+    roast_sink_write(text, "", 1);
+    assert_line("# TYPE roastcoffea_budget_core_seconds gauge", text);
+    assert_line("roastcoffea_budget_core_seconds{run=\"today\",part=\"read\"} 2.5", text);
+    assert_line("roastcoffea_budget_core_seconds{run=\"today\",part=\"client\"} 9.5", text);
+    assert_no_line("part=\"lost\"", text); /* not known */
+    assert_line("roastcoffea_finding_saving_core_seconds{run=\"today\",kind=\"spilling\","
+                "severity=\"warning\"} 1.5",
+                text);
+    roast_sink_free(text);
+    text = new_sink();
+    roast_openmetrics_write(metrics, NULL, run, roast_str_of("today"), false, text);
+    roast_sink_write(text, "", 1);
+    assert_no_line("roastcoffea_budget_core_seconds", text);
+    roast_sink_free(text);
+    roast_findings_free(findings);
+    roast_metrics_free(metrics);
     roast_run_free(run);
 }
 
@@ -132,6 +177,7 @@ static void test_families_stand_together(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics_of_a_run),
+        cmocka_unit_test(test_budget_and_findings),
         cmocka_unit_test(test_tables_of_a_run),
         cmocka_unit_test(test_workers_over_time),
         cmocka_unit_test(test_labels_are_escaped),

@@ -121,8 +121,19 @@ static void the_last_tick_counts(void **state) {
     roast_series_free(series);
 }
 
+static void test_time_left(void **state) {
+    (void)state;
+    assert_true(fabs(roast_progress_left(10, 4, 12) - 20) < 1e-12);
+    assert_true(roast_progress_left(10, 4, 4) == 0);
+    assert_true(isnan(roast_progress_left(10, 0, 4)));
+    assert_true(isnan(roast_progress_left((double)NAN, 1, 4)));
+    assert_true(isnan(roast_progress_left(0, 1, 4)));
+    assert_true(isnan(roast_progress_left(10, 5, 4))); /* more than there are */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time_left),
         cmocka_unit_test(rates_are_of_the_last_seconds),
         cmocka_unit_test(long_chunks_have_a_wider_window),
         cmocka_unit_test(not_known_is_not_nothing),

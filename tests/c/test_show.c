@@ -75,7 +75,7 @@ static void save_all(const roast_run *run, const char *name) {
 }
 
 /* What the model draws. */
-static char *drawn(const roast_run *run, unsigned width, bool color) {
+static char *drawn(const roast_run *run, bool full, unsigned width, bool color) {
     roast_metrics *metrics = compute(run);
     roast_summary *summary;
     roast_findings *findings;
@@ -84,7 +84,7 @@ static char *drawn(const roast_run *run, unsigned width, bool color) {
     assert_ok(roast_diagnose_run(run, metrics, &findings, &err), err);
     assert_ok(roast_summary_new(metrics, run, findings, &summary, &err), err);
     assert_ok(roast_sink_new_memory(&sink, &err), err);
-    roast_summary_draw(summary, width, color, sink);
+    roast_summary_draw(summary, full, width, color, sink);
     assert_ok(roast_sink_finish(sink, &err), err);
     roast_str text = roast_sink_memory(sink);
     char *copy = test_malloc(text.len + 1);
@@ -151,18 +151,22 @@ static void test_letter_by_letter(void **state) {
     save_all(run, "it");
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         char option[32], variable[32];
-        char *expected = drawn(run, widths[i], false);
-        snprintf(option, sizeof option, "--width %u", widths[i]);
+        char *expected = drawn(run, true, widths[i], false);
+        char *screen = drawn(run, false, widths[i], false);
+        snprintf(option, sizeof option, "--full --width %u", widths[i]);
         snprintf(variable, sizeof variable, "COLUMNS=%u", widths[i]);
         expect_shown("", "it", option, expected);
-        expect_shown(variable, "it", "", expected);
+        expect_shown("", "it", option + strlen("--full "), screen);
+        expect_shown(variable, "it", "--full", expected);
+        expect_shown(variable, "it", "", screen);
         test_free(expected);
+        test_free(screen);
     }
-    char *plain = drawn(run, 80, false), *colored = drawn(run, 80, true);
+    char *plain = drawn(run, true, 80, false), *colored = drawn(run, true, 80, true);
     assert_non_null(strstr(plain, "\\x1b[31mred\\x1b[0m"));
-    expect_shown("env -u COLUMNS", "it", "", plain); /* no terminal: no colour, 80 columns */
-    expect_shown("COLUMNS=200", "it", "-w 80 --color never", plain);
-    expect_shown("NO_COLOR=1", "it", "--width=80 --color=always", colored);
+    expect_shown("env -u COLUMNS", "it", "--full", plain); /* no terminal: no colour, 80 columns */
+    expect_shown("COLUMNS=200", "it", "-w 80 --color never --full", plain);
+    expect_shown("NO_COLOR=1", "it", "--width=80 --color=always --full", colored);
     test_free(plain);
     test_free(colored);
     roast_run_free(run);
@@ -189,7 +193,7 @@ static void test_json(void **state) {
 static void test_without_metrics(void **state) {
     (void)state;
     roast_run *run = odd_run();
-    char *expected = drawn(run, 80, false);
+    char *expected = drawn(run, false, 80, false);
     save(run, "bare", NULL);
     expect_shown("", "bare", "-w 80", expected);
 
@@ -263,7 +267,7 @@ static void test_live_and_unfinished(void **state) {
     roast_store_options options = {.path = path_of("live")};
     roast_store_live *live;
     roast_error err;
-    char *tables = drawn(run, 80, false), expected[40000];
+    char *tables = drawn(run, false, 80, false), expected[40000];
     assert_ok(roast_store_live_begin(&options, &live, &err), err);
     assert_ok(roast_store_live_append(live, run, &err), err);
     snprintf(expected, sizeof expected, "live: this run is still being measured\n\n%s", tables);

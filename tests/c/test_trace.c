@@ -152,13 +152,25 @@ static void fill_run(const scene *s) {
         assert_ok(roast_chunklog_append(roast_run_chunks(s->run), &s->chunks[i], &err), err);
 }
 
+/* Every event has a name, and none comes before the beginning. */
+static void assert_sound(json_t *root) {
+    json_t *event;
+    size_t index;
+    json_array_foreach(events_of(root), index, event) {
+        assert_string_not_equal("", text_in(event, "name"));
+        assert_true(json_object_get(event, "ts") == NULL || time_in(event, "ts") >= 0);
+    }
+}
+
 static json_t *trace_of(const scene *s) {
     roast_error err;
     roast_sink *sink = NULL;
     assert_ok(roast_sink_new_memory(&sink, &err), err);
     fill_run(s);
     assert_ok(roast_trace_write(s->run, sink, &err), err);
-    return parse(sink);
+    json_t *root = parse(sink);
+    assert_sound(root);
+    return root;
 }
 
 static roast_chunk *add_chunk(scene *s, int64_t start_us, int64_t lasted_ns) {
@@ -494,6 +506,44 @@ static roast_status write_counted(void *context) {
     return status;
 }
 
+static void test_what_began_before_the_run(void **state) {
+    (void)state;
+    static scene s;
+    begin(&s);
+    roast_error err;
+    uint32_t worker;
+    roast_series *series = roast_run_series(s.run);
+    assert_ok(roast_series_worker(series, roast_str_of("w"), &worker, &err), err);
+    assert_ok(roast_series_change(series, worker, ROAST_WORKER_JOINED,
+                                  (roast_utc){(START - 3600000000) * 1000}, 1, &err),
+              err);
+    const roast_section sections[] = {section_of("load", ROAST_SECTION_MEMORY, -1, 1, 0, 7),
+                                      section_of("", ROAST_SECTION_MEMORY, -1, 1, 0, 7)};
+    roast_chunk *chunk = add_chunk(&s, -5, 1000);
+    chunk->sections = sections;
+    chunk->n_sections = 2;
+    add_chunk(&s, 2, 1000);
+    json_t *root = trace_of(&s), *event;
+    slice *slices;
+    size_t count = slices_of(root, &slices), index, found = 0;
+    assert_int_equal(2, count);
+    assert_slice(&slices[0], 0, 1000);
+    assert_slice(&slices[1], 7000, 8000);
+    json_array_foreach(events_of(root), index, event) {
+        if (strcmp(text_in(event, "name"), "joined") == 0) {
+            json_t *arguments = json_object_get(event, "args");
+            assert_near(3600 - 5e-6,
+                        json_number_value(json_object_get(arguments, "seconds_before_the_run")));
+            found++;
+        }
+        found += strcmp(text_in(event, "name"), "load") == 0;
+    }
+    assert_int_equal(2, found);
+    free(slices);
+    json_decref(root);
+    roast_run_free(s.run);
+}
+
 static void test_every_failing_allocation(void **state) {
     (void)state;
     static scene s;
@@ -520,6 +570,7 @@ int main(void) {
         cmocka_unit_test(test_throughput),
         cmocka_unit_test(test_rates_of_any_length),
         cmocka_unit_test(test_a_run_with_a_clock_of_its_own),
+        cmocka_unit_test(test_what_began_before_the_run),
         cmocka_unit_test(test_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

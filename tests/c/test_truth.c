@@ -1,6 +1,7 @@
 /* The truth of figures: this process and others with a known load. */
 #include "support.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -148,9 +149,92 @@ static void reads_are_counted_exactly(void **state) {
     assert_int_equal(bytes, after.read_chars - before.read_chars);
 }
 
+/* ---- threads that run no chunk ---- */
+
+static void *burn_three_tenths(void *unused) {
+    (void)unused;
+    burn_cpu(0.3);
+    return NULL;
+}
+
+/* Of the CPU time of the process; everything else that this test does takes less than a hundredth of a second. */
+static void assert_helpers(double seconds, const roast_helpers *mark) {
+    int64_t ns = -1;
+    assert_true(roast_helpers_end(mark, -1, &ns));
+    if (fabs((double)ns / 1e9 - seconds) > 0.02)
+        fail_msg("%.3f s, not %.3f s", (double)ns / 1e9, seconds);
+}
+
+/* A thread that is in a chunk of its own, or has been. */
+static void *chunk_of_its_own(void *other) {
+    roast_helpers mark;
+    roast_helpers_begin(&mark, -1);
+    burn_cpu(0.2);
+    run_thread(burn_three_tenths, NULL);
+    /* Two chunks are open, and share the time of the third thread. */
+    assert_helpers(0.15, &mark);
+    burn_cpu(0.2); /* between two chunks */
+    (void)other;
+    return NULL;
+}
+
+static void threads_without_a_chunk(void **state) {
+    (void)state;
+    roast_helpers mark, inner;
+    int64_t ns;
+    roast_helpers_begin(&mark, -1);
+    burn_cpu(0.2); /* its own */
+    assert_helpers(0, &mark);
+    roast_helpers_begin(&mark, -1);
+    run_thread(burn_three_tenths, NULL);
+    assert_helpers(0.3, &mark);
+    /* Between chunks it is nobody's. */
+    run_thread(burn_three_tenths, NULL);
+    roast_helpers_begin(&mark, -1);
+    assert_helpers(0, &mark);
+    roast_helpers_begin(&mark, -1);
+    run_thread(chunk_of_its_own, NULL);
+    run_thread(burn_three_tenths, NULL);
+    roast_helpers_end(&mark, -1, &ns);
+    /* What a thread used after its last chunk and before it ended nobody could read any more. */
+    assert_true((double)ns / 1e9 > 0.44 && (double)ns / 1e9 < 0.67);
+    /* One inside of the other: they share. */
+    roast_helpers_begin(&mark, -1);
+    roast_helpers_begin(&inner, -1);
+    run_thread(burn_three_tenths, NULL);
+    assert_helpers(0.15, &inner);
+    assert_helpers(0.15, &mark);
+    assert_false(roast_helpers_end(&(roast_helpers){0}, -1, &ns));
+}
+
+static void threads_of_the_parent(void **state) {
+    (void)state;
+    roast_helpers mark;
+    int64_t ns = -1;
+    int status = -1;
+    roast_helpers_begin(&mark, -1);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        roast_helpers own;
+        bool foreign = roast_helpers_end(&mark, -1, &ns);
+        roast_helpers_begin(&own, -1);
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, burn_three_tenths, NULL) == 0)
+            pthread_join(thread, NULL);
+        bool known = roast_helpers_end(&own, -1, &ns);
+        _exit(!foreign && known && ns > 280000000 && ns < 320000000 ? 0 : 1);
+    }
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    roast_helpers_end(&mark, -1, &ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpu_time_is_true),
+        cmocka_unit_test(threads_without_a_chunk),
+        cmocka_unit_test(threads_of_the_parent),
         cmocka_unit_test(another_process_that_computes),
         cmocka_unit_test(another_process_that_holds_memory),
         cmocka_unit_test(reads_are_counted_exactly),

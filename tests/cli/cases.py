@@ -9,7 +9,7 @@
     *
 
 `exit` is 0 and `stdout` is captured if they are not told; `stdout: full` sends it to a full disk and
-`stdout: closed` closes it. A line that is one `*` stands for any number of lines, `{any}` inside a line for
+`stdout: closed` closes it; with `stdout: terminal` it is one, of 80 columns and without colours. A line that is one `*` stands for any number of lines, `{any}` inside a line for
 any letters. `{tmp}` is an empty folder of the case's own, also in what is printed. Lines `before: roast ...`
 are run first, in their order, and must end well; `env: NAME=VALUE` sets a variable. All run from the root of
 the repository, in UTC.
@@ -31,7 +31,7 @@ ANY_LETTERS = "{any}"
 FOLDER = "{tmp}"
 # What would make the answer depend on who runs the tests.
 UNSET = ("COLUMNS", "NO_COLOR", "LC_ALL", "LANG")
-DESTINATIONS = ("captured", "full", "closed")
+DESTINATIONS = ("captured", "full", "closed", "terminal")
 
 
 @dataclass
@@ -112,6 +112,14 @@ def run_one(program: Path, case: Case, command: list[str], folder: str, destinat
     close = (lambda: os.close(1)) if destination == "closed" else None
     environment = {name: value for name, value in os.environ.items() if name not in UNSET}
     environment |= {"TZ": "UTC", **case.environment}
+    if destination == "terminal":
+        # script(1) of util-linux: its terminal takes any amount of output.
+        line = shlex.join([str(program), *(word.replace(FOLDER, folder) for word in command)])
+        result = subprocess.run(["script", "--quiet", "--return", "--command", line, "/dev/null"],
+                                stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False, cwd=ROOT,
+                                env=environment | {"COLUMNS": "80", "NO_COLOR": "1"})
+        printed = result.stdout.decode().replace("\r\n", "\n").replace(folder, FOLDER)
+        return Outcome(result.returncode, printed, result.stderr.decode())
     with open("/dev/full", "wb") as full:
         stdout = full if destination == "full" else subprocess.PIPE
         result = subprocess.run([program, *(word.replace(FOLDER, folder) for word in command)],

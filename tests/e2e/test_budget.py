@@ -335,7 +335,7 @@ LOCAL = {
 def test_executors_of_this_machine(executor, fileset):
     made = executor()
     run = run_of(collect(made, made, {"data": fileset["data"]}, Quick()))
-    budget = assert_adds_up(run, unaccounted=0.1)
+    budget = assert_adds_up(run)
     assert budget["from_attempts"] is False and run.attempts is None
     assert budget["parts"]["before_process"] > 0
     # the CPU time of the reads is taken for computing

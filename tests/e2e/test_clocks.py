@@ -37,7 +37,7 @@ def clocks(tmp_path_factory):
     return Clocks(tmp_path_factory.mktemp("clocks"))
 
 
-def within(moments, start, end, slack=0.3):
+def within(moments, start, end, slack=1.5):
     """All of them in the run. What is told of a worker's clock is as exact as messages are quick."""
     return [moment for moment in moments if not start - slack <= moment <= end + slack] == []
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
+from conftest import write_nanoaod
 
 from roastcoffea import MetricsCollector, track_memory, track_metrics, track_time
 from roastcoffea._core import ChunkLog
@@ -303,8 +304,8 @@ def test_two_at_once(client, fileset):
     assert outer.get_metrics()["total_events"] == 8400
 
 
-def test_many_in_a_row_leave_nothing(fileset):
-    small = {"ttbar": {"files": dict([next(iter(fileset["ttbar"]["files"].items()))])}}
+def test_many_in_a_row_leave_nothing(tmp_path):
+    small = {"ttbar": {"files": {write_nanoaod(tmp_path / "small.root", 100, 1, branches=5): "Events"}}}
 
     def once():
         executor = iterative()

@@ -305,6 +305,7 @@ def files(run):
         "avg_branches_read_percent": np.mean([row["branches_read_percent"] for row in rows]),
         "avg_bytes_read_percent": np.mean([row["bytes_read_percent"] for row in rows]),
         "total_branches_read": len(set.union(*ACCESSED.values())),
+        "useful_rate_gbps": sum(row["bytes_read"] for row in rows) * 8 / run.wall / 1e9,
     }
 
 
@@ -429,7 +430,7 @@ def test_the_run_is_what_the_test_says(measured):
     assert sum(chunk["bytes_read"] for chunk in measured.good) == measured.report["bytesread"]
     assert len(measured.tracking["worker_counts"]) > 5
     with uproot.open({measured.files()[0][0]: "Events"}) as tree:
-        assert len(tree.keys()) >= 200
+        assert len(tree.keys()) >= 50
 
 
 def test_budget(measured):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from coffea import processor
 from coffea.nanoevents import BaseSchema
+from conftest import need_free_cores
 from files import nano_columns, write_ttree
 
 from roastcoffea import MetricsCollector, track_metrics, track_time
@@ -133,26 +134,6 @@ def warm_up(client, fileset):
     file = next(iter(fileset["data"]["files"]))
     small = {"data": {"files": {file: "Events"}}}
     processor.Runner(executor=executor, schema=BaseSchema, chunksize=100)(small, Burns(0.1))
-
-
-def idle_share(seconds=0.5):
-    """How much of all cores nobody uses."""
-    def read():
-        with open("/proc/stat") as file:
-            return [int(word) for word in file.readline().split()[1:9]]
-
-    before = read()
-    time.sleep(seconds)
-    ticks = [after - earlier for earlier, after in zip(before, read())]
-    return ticks[3] / max(1, sum(ticks))
-
-
-def need_free_cores():
-    """Some runs are what they are to be only if nobody else takes the cores."""
-    until = time.monotonic() + 10
-    while idle_share() < 0.6:
-        if time.monotonic() > until:
-            pytest.skip("other programs keep the cores of this machine busy")
 
 
 def check_first(found, kind):

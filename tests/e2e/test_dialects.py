@@ -115,7 +115,7 @@ def test_fine_metrics_come_by_themselves(client, runner, fileset, capsys):
     with MetricsCollector(client) as mc:
         _, report = runner(fileset, Counting())
         mc.set_coffea_report(report)
-    mc.print_summary()
+    mc.print_summary(full=True)
     metrics = mc.get_metrics()
     for key in WITH_FINE_METRICS:
         assert f"{metrics.get(key, 0):.1f}"  # a number that a program can print
@@ -165,7 +165,7 @@ def test_a_backend_of_the_users_own(own_registry, fileset, capsys, how):
     assert metrics["total_events"] == EVENTS
     assert metrics["tracking_data"] == {"queue_lengths": ...}
     assert metrics["avg_workers"] is None
-    mc.print_summary()
+    mc.print_summary(full=True)
     assert "Throughput Metrics" in capsys.readouterr().out
 
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "browser"))
 from coffea import processor  # noqa: E402
 from coffea.nanoevents import NanoAODSchema  # noqa: E402
 from chromium import Chromium, find_chromium  # noqa: E402
-from report_samples import HOSTILE, large, usual  # noqa: E402
+from report_samples import HOSTILE, Held, chunk, large, run_of, series, usual  # noqa: E402
 
 from roastcoffea import MetricsCollector, track_metrics, track_time  # noqa: E402
 from roastcoffea.report import save_report, summary_html  # noqa: E402
@@ -34,6 +34,47 @@ const all = (node, found = []) => {
   return found;
 };
 """
+# Texts that do not fit: elements that are wider inside than outside, or reach beyond the window, and texts of
+# different elements that lie on each other. What stands in a box with a scroll bar is reached by scrolling.
+MISPLACED = "(() => {" + ALL + """
+  const answer = [], boxes = [];
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > width) answer.push('the page is wider than the window');
+  for (const one of document.body.querySelectorAll('*')) {
+    if (one.closest('script, style, .chart, details:not([open])') || one.closest('.scroll') !== null) continue;
+    const style = getComputedStyle(one), box = one.getBoundingClientRect();
+    if (box.width === 0 || style.visibility === 'hidden') continue;
+    const what = `${one.tagName}.${one.className} ${one.textContent.slice(0, 40)}`;
+    if (box.right > width + 1 || box.left < -1) answer.push(`outside: ${what}`);
+    if (one.scrollWidth > one.clientWidth + 1 && style.display !== 'inline') answer.push(`cut: ${what}`);
+    for (const text of [...one.childNodes].filter((node) => node.nodeType === 3 && node.data.trim())) {
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      for (const line of range.getClientRects()) boxes.push([line, what]);
+    }
+  }
+  for (let i = 0; i < boxes.length; i++)
+    for (let k = i + 1; k < boxes.length; k++) {
+      const [a, first] = boxes[i], [b, second] = boxes[k];
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      // Lines of a paragraph touch.
+      if (wide > 2 && high > 5) answer.push(`on each other: ${first} | ${second}`);
+    }
+  return answer;
+})()"""
+# Labels of the ticks of all axes, by chart.
+LABELS = """(() => {
+  const answer = [];
+  for (const root of Bokeh.documents[0].roots())
+    for (const axis of [...root.below, ...root.left]) {
+      const range = axis === root.left[0] ? root.y_range : root.x_range;
+      const ticks = axis.ticker.get_ticks(range.start, range.end, range, NaN).major;
+      answer.push([root.name, ticks.map((tick) => axis.major_label_overrides.get
+        ? (axis.major_label_overrides.get(tick)?.text ?? '') : ''), axis.formatter.doFormat(ticks, {loc: 0})]);
+    }
+  return answer;
+})()"""
 # Of each chart: how many of its pixels are painted, and in how many colours.
 PAINTED = "(() => {" + ALL + """
   const answer = {};
@@ -51,10 +92,10 @@ PAINTED = "(() => {" + ALL + """
 RANGES = """(() => {
   const answer = {};
   for (const root of Bokeh.documents[0].roots())
-    answer[root.title.text || 'scatter'] = [root.x_range.start, root.x_range.end];
+    answer[root.name] = [root.x_range.start, root.x_range.end];
   return answer;
 })()"""
-INK = "(() => Bokeh.documents[0].roots()[0].title.text_color)()"
+INK = "(() => Bokeh.documents[0].roots()[0].left[0].major_label_text_color)()"
 
 
 def open_report(browser, path):
@@ -105,6 +146,31 @@ def test_everything_is_drawn(page, width, dark):
         assert_quiet(browser, page)
 
 
+LONG = "a_rather_long_name_of_a_dataset_with_TuneCP5_13TeV-amcatnloFXFX-pythia8_and_more_of_it"
+
+
+def failed_run():
+    """Failed, with skipped files and long names."""
+    ending = {"outcome": "failed", "error": {"type": "OSError", "message": f"cannot read {LONG}", "dataset": LONG},
+              "skipped_files": [{"dataset": LONG, "file": f"root://host//store/{LONG}.root", "reason": "OSError"}]}
+    chunks = [{**chunk(i), "dataset": f"{LONG}_{i % 3}", "file": f"root://host//store/{LONG}/{i % 12}.root"}
+              for i in range(60)]
+    return Held(run_of(chunks, series(3), ending=ending))
+
+
+@pytest.mark.parametrize("width", [400, 800, 1400])
+@pytest.mark.parametrize("make", [usual, large, failed_run])
+def test_everything_fits(tmp_path, make, width):
+    path = save_report(make(), tmp_path / "run.html")
+    with Chromium(width, 900) as browser:
+        open_report(browser, path)
+        assert browser.evaluate("document.documentElement.clientWidth") == width
+        assert browser.evaluate(MISPLACED) == []
+        for name, _, labels in browser.evaluate(LABELS):
+            assert len(set(labels)) == len(labels), (name, labels)
+        picture(browser, f"{make.__name__}-{width}", width)
+
+
 def test_large_runs_are_drawn(tmp_path):
     path = save_report(large(), tmp_path / "large.html")
     with Chromium() as browser:
@@ -121,23 +187,23 @@ def test_zoom_in_one_moves_the_others(page):
         before = browser.evaluate(RANGES)
         left, top, width, height = place_of(browser, "chart-memory")
         browser.drag(left + 0.4 * width, top + 0.6 * height, left + 0.6 * width, top + 0.6 * height)
-        browser.wait_until(f"{RANGES}['Workers'][0] > {before['Workers'][0]}")
+        browser.wait_until(f"{RANGES}['workers'][0] > {before['workers'][0]}")
         zoomed = browser.evaluate(RANGES)
         moved = {title for title in before if zoomed[title] != before[title]}
         assert moved == set(before) - {"scatter"} and len(moved) == 6
         assert len({tuple(zoomed[title]) for title in moved}) == 1
-        start, end = zoomed["Workers"]
-        whole = before["Workers"][1] - before["Workers"][0]
+        start, end = zoomed["workers"]
+        whole = before["workers"][1] - before["workers"][0]
         assert 0.1 < (end - start) / whole < 0.35
 
         left, top, width, height = place_of(browser, "chart-gantt")
         browser.wheel(left + 0.5 * width, top + 0.4 * height, -200, control=True)
-        browser.wait_until(f"(() => {{ const r = {RANGES}['Workers']; return r[1] - r[0] < {end - start}; }})()")
+        browser.wait_until(f"(() => {{ const r = {RANGES}['workers']; return r[1] - r[0] < {end - start}; }})()")
 
         browser.evaluate("document.getElementById('reset').click()")
-        browser.wait_until(f"JSON.stringify({RANGES}['Workers']) === '[{','.join(map(repr, before['Workers']))}]'"
-                           f" || Math.abs({RANGES}['Workers'][0] - {before['Workers'][0]!r}) < 1e-6")
-        assert browser.evaluate(RANGES)["Workers"] == pytest.approx(before["Workers"])
+        browser.wait_until(f"JSON.stringify({RANGES}['workers']) === '[{','.join(map(repr, before['workers']))}]'"
+                           f" || Math.abs({RANGES}['workers'][0] - {before['workers'][0]!r}) < 1e-6")
+        assert browser.evaluate(RANGES)["workers"] == pytest.approx(before["workers"])
         # Without Ctrl the wheel turns the page.
         place_of(browser, "chart-workers")
         ranges, at = browser.evaluate(RANGES), browser.evaluate("window.scrollY")
@@ -209,8 +275,8 @@ def test_names_are_texts(tmp_path):
         open_report(browser, path)
         left, top, width, height = place_of(browser, "chart-gantt")
         text = markup = ""
-        for step in range(60):
-            browser.move(left + (0.2 + 0.01 * step) * width, top + 0.35 * height)
+        for step in range(120):
+            browser.move(left + (0.2 + 0.01 * (step % 60)) * width, top + (0.2 + 0.12 * (step // 60)) * height)
             browser.pause(0.02)
             text, markup = browser.evaluate(tooltip)
             if "dataset" in text:
@@ -240,7 +306,7 @@ def test_a_real_run(client, fileset, tmp_path):
     with MetricsCollector(client, worker_tracking_interval=0.1) as collector:
         runner(fileset, processor_instance=Analysis())
     path = collector.save_report(tmp_path / "real.html")
-    assert "Factor to 200 Gbps" in collector._repr_html_()
+    assert "Core Efficiency" in collector._repr_html_()
     with Chromium() as browser:
         open_report(browser, path)
         painted = browser.evaluate(PAINTED)
@@ -268,5 +334,12 @@ def test_notebook(tmp_path, dark):
         assert browser.evaluate("getComputedStyle(document.querySelector('.roastcoffea td')).color") == \
             browser.evaluate("getComputedStyle(document.body).color")
         assert browser.evaluate("document.querySelectorAll('script, img').length") == 0
+        assert browser.evaluate("[...document.querySelectorAll('details[open] > summary')].map((one) => one.innerText)") \
+            == ["Findings", "Budget"]
+        # No word is broken: severity and saving have one line each.
+        lines = """[...document.querySelectorAll('.findings tr')].flatMap((row) => [row.cells[0], row.cells[3]])
+            .map((cell) => { const range = document.createRange(); range.selectNodeContents(cell);
+                             return new Set([...range.getClientRects()].map((box) => box.top)).size; })"""
+        assert set(browser.evaluate(lines)) == {1}
         browser.screenshot(PICTURES / f"notebook-{'dark' if dark else 'light'}.png", whole=False)
         assert_quiet(browser, path)

@@ -61,16 +61,34 @@ def show(path, *options):
 def test_letter_by_letter(measured, width, monkeypatch, capsys):
     mc, path = measured
     monkeypatch.setenv("COLUMNS", str(width))
-    mc.print_summary()
-    collected = capsys.readouterr().out
-    roastcoffea.open_run(path).print_summary()
-    loaded = capsys.readouterr().out
-    shown = show(path, "--width", str(width))
-    assert shown == loaded
-    assert shown == collected
-    for title in ("200 Gbps Challenge", "Timing Breakdown", "Datasets", "Sections: Memory", "Branches by Bytes"):
+    for full in (False, True):
+        mc.print_summary(full=full)
+        collected = capsys.readouterr().out
+        roastcoffea.open_run(path).print_summary(full=full)
+        loaded = capsys.readouterr().out
+        shown = show(path, "--width", str(width), *["--full"] * full)
+        assert shown == loaded
+        assert shown == collected
+    for title in ("Timing Breakdown", "Datasets", "Sections: Memory", "Branches by Bytes"):
         assert f"{title}\n" in shown
     assert "\\x1b[31mnot red" in shown or width == 60
+    assert "200 Gbps" not in shown  # the run is too far from that
+    assert "Factor to 200 Gbps" in show(path, "--table", "challenge")
+
+
+def test_one_screen(measured, monkeypatch, capsys):
+    mc, _ = measured
+    monkeypatch.setenv("COLUMNS", "80")
+    mc.print_summary()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert lines[0] == "Done: 6 of 6 chunks"
+    for label in ("Wall Time", "Events", "Event Rate", "Data Rate", "Core Efficiency", "Peak Memory", "Budget"):
+        assert any(line.startswith(label) for line in lines), label
+    assert lines[-1] == "More: print_summary(full=True), roast show --full, roast diagnose"
+    for number in ("e-0", "e+0", "+ -"):
+        mc.print_summary(full=True)
+        assert number not in capsys.readouterr().out
 
 
 def test_json(measured):

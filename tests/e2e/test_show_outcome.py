@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,5 +70,9 @@ def test_the_list_of_measurements(folder):
     only = json.loads(roast("ls", "--json", "-f", "outcome=failed", folder))
     assert [one["name"] for one in only] == ["failed"]
     table = roast("ls", folder)
-    assert "Outcome" in table and " interr" in table  # 80 columns may cut it
+    assert "Outcome" in table and " interrupted " in table
     assert max(map(len, table.splitlines())) <= 80
+    for name in FIRST:
+        assert re.search(rf"^{name} +\d\d-\d\d \d\d:\d\d ", table, re.M), name  # whole, with the time of day
+    table = roast("ls", "-c", "executor,chunksize,config", folder)
+    assert re.search(r"^skipped +IterativeExecutor +600  -$", table, re.M)

@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.M | re.S)
 MEASURED = re.compile(
-    r"-?\d[\d.,]*(?:e[-+]?\d+)? ?(?:[kMGT]?(?:B|Hz|bps)(?:/s|/core)?|bytes|[mµn]?s|min|h|%|×)(?![\w%])"
+    r"(?:[<>] )?-?\d[\d.,]* ?(?:[kMGT]?(?:B|Hz|bps)(?:/s|/core)?|bytes|[mµn]?s|min|h|%|×)(?![\w%])"
 )
 # The program that was installed with the package.
 PROGRAM = Path(os.environ.get("ROAST_PROGRAM") or Path(sys.executable).with_name("roast"))
@@ -98,7 +98,7 @@ def test_quickstart(session):
     assert (session.folder / "first.html").stat().st_size > 100_000
 
 
-@pytest.mark.parametrize("page", ["tutorial-workflow", "tutorial-chunks", "tutorial-sections", "measurements", "plots"])
+@pytest.mark.parametrize("page", ["tutorial-workflow", "tutorial-chunks", "tutorial-sections", "measurements", "advice", "plots"])
 def test_page(session, page):
     session.python(files_to_read())
     run_page(session, f"docs/{page}.md")

@@ -168,12 +168,12 @@ class Road:
                 wrong.append(f"lost without a note: {mc.notes}")
         return wrong
 
-    def walk(self, known):
+    def walk(self, known, within=""):
         """All places of this road that are not known yet, and what went wrong where."""
         first = Places()
         assert self.once(first) == []
         wrong = {}
-        for place in [place for place in tuple(first.seen) if place not in known]:
+        for place in [place for place in tuple(first.seen) if place not in known and within in place[0]]:
             places = Places(place)
             if found := self.once(places):
                 wrong[place] = found
@@ -185,8 +185,9 @@ walked: dict[tuple, None] = {}
 entered: set[str] = set()
 
 
-def check(road):
-    first, wrong = road.walk(walked)
+def check(road, within=""):
+    """`within` is in the names of the files that the road is walked for."""
+    first, wrong = road.walk(walked, within)
     walked.update(first.seen)
     entered.update(first.entered)
     assert wrong == {}, "\n".join(f"{place}: {found}" for place, found in wrong.items())
@@ -221,6 +222,31 @@ def test_dask(tiny, tmp_path):
             return processor.DaskExecutor(client=client, status=False, retries=0)
 
         check(Road(client, executor, tiny, tmp_path, in_the_event_loop))
+
+
+def test_parsl(tiny, tmp_path):
+    """A kernel for each run: only threads that start in it are followed."""
+    parsl = pytest.importorskip("parsl")
+
+    loaded = []
+
+    def unload():
+        while loaded:
+            loaded.pop().cleanup()
+            parsl.clear()
+
+    def executor():
+        unload()
+        threads = parsl.ThreadPoolExecutor(label="jobs", max_threads=1)
+        loaded.append(parsl.load(parsl.Config(
+            executors=[threads], run_dir=str(tmp_path / "runinfo"), usage_tracking=0, strategy="none",
+            initialize_logging=False)))
+        return processor.ParslExecutor(status=False, retries=0)
+
+    try:
+        check(Road(processor.ParslExecutor(status=False, retries=0), executor, tiny, tmp_path), "parsl")
+    finally:
+        unload()
 
 
 @pytest.mark.parametrize("replayed", [False, True])

@@ -16,7 +16,7 @@ HOOK = Path("src/base/alloc.c")
 FORBIDDEN = re.compile(r"\b(malloc|calloc|realloc|free|strn?dup|v?asprintf|v?f?printf|f?puts|perror|abort|"
                        r"_?exit|assert)[ \t]*\(")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
-DECLARED = re.compile(r"\b(roast_\w+)[ \t\n]*\(")
+DECLARED = re.compile(r"\b(roast_\w+)[ \t\n]*\((?!\*)")  # "(*": the type of a pointer to a function
 
 
 def check_lines(root: Path) -> list[str]:

@@ -4,7 +4,7 @@ A part may use itself and what stands before it in its list.
 """
 
 # src/<layer>, from the bottom.
-C_LAYERS = ["base", "proc", "model", "store", "metrics", "plot", "analyse", "render"]
+C_LAYERS = ["base", "proc", "model", "engines", "store", "metrics", "plot", "analyse", "render", "runs"]
 
 # include/roast/<header>: the layer whose face it is.
 PUBLIC_HEADERS = {
@@ -23,21 +23,34 @@ PUBLIC_HEADERS = {
     "run.h": "model",
     "columns.h": "model",
     "keys.h": "model",
+    "taskvine.h": "engines",
     "store.h": "store",
     "lanes.h": "plot",
+    "tasks.h": "plot",
     "sql.h": "store",
     "legacy.h": "store",
     "metrics.h": "metrics",
     "budget.h": "analyse",
     "diagnose.h": "analyse",
     "failures.h": "analyse",
+    "compare.h": "analyse",
+    "scaling.h": "analyse",
+    "trend.h": "analyse",
+    "advise.h": "analyse",
+    "what_if.h": "analyse",
     "progress.h": "metrics",
     "format.h": "metrics",
     "json.h": "render",
     "export.h": "render",
     "grid.h": "render",
     "summary.h": "render",
+    "compare_tables.h": "render",
+    "scaling_tables.h": "render",
+    "trend_tables.h": "render",
+    "advice_text.h": "render",
+    "what_if_tables.h": "render",
     "measurement.h": "render",
+    "found.h": "runs",
 }
 
 # Folders inside a part, from the bottom: a folder may use itself and those before it. Files beside the folders (the
@@ -50,7 +63,7 @@ ROOMS = {
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
 PYTHON_LAYERS = [
     ["_core"],
-    ["guard", "marks", "closures", "identity"],
+    ["guard", "marks", "closures", "identity", "kernel", "preview", "facility"],
     ["utils", "instrumentation", "decorator", "channel", "tasks", "file_sizes", "provenance", "checkpoints",
      "endings"],
     ["aggregation"],
@@ -58,9 +71,12 @@ PYTHON_LAYERS = [
     ["export"],
     ["binning", "drawing"],
     ["visualization", "report"],
-    ["skips"],
+    ["advice", "comparison", "what_if"],
+    ["skips", "screens"],
     ["preprocess_watch", "progress", "news"],
     ["runner_watch", "results", "live", "computed"],
+    ["scaling_runs", "trend_runs"],
+    ["web"],
     ["work"],
     ["recorder"],
     ["collector"],

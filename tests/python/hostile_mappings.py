@@ -105,7 +105,7 @@ def tracking_data_without_pairs():
 @case
 def metrics_without_pairs():
     for odd in no_pairs():
-        for table in ("per_dataset", "sections", "branch_read_metrics", "worker_health"):
+        for table in ("per_dataset", "sections", "branch_read_metrics", "worker_health", "task_metrics"):
             refused(Summary, {table: odd})
 
 

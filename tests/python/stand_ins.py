@@ -27,8 +27,16 @@ class DaskExecutor(ExecutorBase):
         self.client = client
 
 
+class CondorExecutor(ExecutorBase):
+    """An engine that nobody has a backend for."""
+
+
 class TaskVineExecutor(ExecutorBase):
     pass
+
+
+class ParslExecutor(ExecutorBase):
+    jobs_executors = merges_executors = "all"
 
 
 class Runner:

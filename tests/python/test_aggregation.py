@@ -24,6 +24,7 @@ from roastcoffea.aggregation.efficiency import calculate_efficiency_metrics
 from roastcoffea.aggregation.fine_metrics import parse_fine_metrics
 from roastcoffea.aggregation.workflow import aggregate_workflow_metrics
 from roastcoffea.backends.base import AbstractMetricsBackend
+from roastcoffea.visualization.plots.per_task import extract_per_task_metrics
 
 KEYS = Path(__file__).resolve().parent.parent / "data" / "contract_keys.txt"
 T0 = datetime(2026, 3, 1, tzinfo=UTC)
@@ -234,7 +235,7 @@ def test_unknown_backend(name):
 def test_a_backend_can_be_made_known():
     register_parser("mine")
     try:
-        assert known_parsers() == ["dask", "local", "mine"]
+        assert known_parsers() == ["dask", "local", "mine", "parsl", "taskvine"]
         assert MetricsAggregator("mine").aggregate(REPORT, None, 0.0, 1.0)["num_chunks"] == 40
     finally:
         from roastcoffea.aggregation import backends
@@ -294,6 +295,22 @@ def test_keys_of_other_forms():
     assert metrics["disk_write_bytes"] == 8
 
 
+def test_keys_of_three():
+    """("execute", task, activity), and outside tasks (context, activity, unit)."""
+    spans = {("execute", "P", "thread-cpu"): 5.0, ("execute", "P", "thread-noncpu"): 1.0,
+             ("execute", "Q", "thread-cpu"): 2.0, ("execute", "P", "memory-read"): 100,
+             ("execute", "P", "thread-cpu", "seconds"): 0.5, ("get-data", "compress", "seconds"): 0.25,
+             ("execute", "disk-read", "bytes"): 8}
+    metrics = parse_fine_metrics(spans, "P")
+    assert (metrics["processor_cpu_time_seconds"], metrics["overhead_cpu_time_seconds"]) == (5.5, 2.0)
+    assert metrics["processor_noncpu_time_seconds"] == 1.0
+    assert metrics["processor_cpu_percentage"] == pytest.approx(5.5 / 6.5 * 100)
+    assert (metrics["total_bytes_memory_read"], metrics["disk_read_bytes"]) == (100, 8)
+    assert metrics["compression_time_seconds"] == 0.25
+    assert extract_per_task_metrics(spans) == {
+        "P": {"thread-cpu": 5.5, "thread-noncpu": 1.0, "memory-read": 100.0}, "Q": {"thread-cpu": 2.0}}
+
+
 @pytest.mark.parametrize("spans,name,error,message", [
     ([], None, TypeError, "span_metrics"),
     ({"cumulative_worker_metrics": 3}, None, TypeError, "cumulative_worker_metrics"),
@@ -340,6 +357,7 @@ def test_chunk_statistics():
     memory = np.array([chunk["mem_after_mb"] - chunk["mem_before_mb"] for chunk in chunks])
     slope, intercept = np.polyfit(events, durations, 1)
     expected = {
+        "num_chunks": len(chunks) + 1,
         "num_successful_chunks": len(chunks),
         "num_failed_chunks": 1,
         "chunk_duration_mean": durations.mean(),
@@ -436,6 +454,22 @@ def test_sections_recorded_by_hand():
     assert set(alone["sections"]) == {"select", "io", "load", "read"}
 
 
+def test_records_keep_the_type_that_they_state():
+    records = [{"name": "cut", "type": "time", "duration": 2.0}, {"name": "cut", "type": "time", "duration": 1.0},
+               {"name": "load", "type": "memory", "duration": 1.0, "mem_delta_mb": 5.0},
+               {"name": "load", "type": "memory", "duration": 2.0, "mem_delta_mb": 7.0}]
+    chunks = [{"duration": 1.0, "num_events": 10}, {"duration": 1.0, "num_events": 10, "error": "ValueError: x"}]
+    metrics = aggregate_chunk_metrics(chunks, (record for record in records))
+    assert metrics["num_chunks"] == 2
+    assert metrics["sections"]["cut"] == {
+        "count": 2, "total_duration": 3.0, "mean_duration": 1.5, "self_duration": 3.0, "type": "time"}
+    assert metrics["sections"]["load"] == {
+        "count": 2, "total_duration": 3.0, "mean_duration": 1.5, "self_duration": 3.0, "type": "memory",
+        "mean_mem_delta_mb": 6.0, "max_mem_delta_mb": 7.0, "min_mem_delta_mb": 5.0}
+    whole = MetricsAggregator("dask").aggregate({}, None, 0.0, 1.0, chunk_metrics=chunks, section_metrics=records)
+    assert whole["sections"] == metrics["sections"]
+
+
 @pytest.mark.parametrize("sections,error,message", [
     (3, TypeError, "section_metrics"),
     ([3], TypeError, "section_metrics"),
@@ -468,6 +502,7 @@ def test_no_chunks():
     for nothing in ([], None, (), _core.ChunkLog()):
         metrics = aggregate_chunk_metrics(nothing)
         assert metrics.pop("sections") == metrics.pop("per_dataset") == {}
+        assert metrics.pop("num_chunks") == 0
         assert set(metrics.values()) == {None}
     for wrong in (3, [3], ["text"], [[1]]):
         with pytest.raises(TypeError):
@@ -517,12 +552,42 @@ def test_branch_coverage_of_a_report():
     chunks = [{key: value for key, value in chunk.items() if key != "accessed_branches"}
               for chunk in file_chunks()]
     metrics = aggregate_branch_coverage(chunks, REPORT)
-    assert metrics["total_branches_read"] == 2
+    assert metrics["total_branches_read"] == 3  # the counter nJet was read as well, as chunks would tell
     assert metrics["file_read_metrics"]["a.root"]["bytes_read"] == 300
     nothing = aggregate_branch_coverage(None)
     assert nothing["total_branches_read"] is None
     assert nothing["file_read_metrics"] == nothing["file_metadata"] == {}
     assert nothing["compression_ratios"] == nothing["bytes_read_percent_per_file"] == []
+
+
+def test_branch_coverage_of_figures_alone():
+    """Chunks of 0.1.x: how much was read, but not which branches."""
+    def chunk(name, percent, accessed, ratio, **more):
+        return {"file": name, "accessed_bytes": accessed, "branches_read_percent": percent,
+                "bytes_read_percent": accessed / 10_000 * 100,
+                "file_metadata": {"filename": name, "compression_ratio": ratio, "total_branches": 200,
+                                  "total_tree_bytes": 10_000}, **more}
+
+    chunks = [chunk("b.root", 10.0, 500, 2.0), chunk("b.root", 20.0, 700, 8.0), chunk("a.root", 30.0, 300, 4.0)]
+    for report in (None, REPORT):
+        metrics = aggregate_branch_coverage(chunks, report)
+        assert metrics["file_read_metrics"] == {
+            "b.root": {"total_branches": 200, "branches_read_percent": pytest.approx(10.0), "total_tree_bytes": 10_000,
+                       "bytes_read": 500, "bytes_read_percent": pytest.approx(5.0)},
+            "a.root": {"total_branches": 200, "branches_read_percent": pytest.approx(30.0), "total_tree_bytes": 10_000,
+                       "bytes_read": 300, "bytes_read_percent": pytest.approx(3.0)}}
+        assert metrics["compression_ratios"] == [2.0, 4.0]
+        assert metrics["bytes_read_percent_per_file"] == [pytest.approx(5.0), pytest.approx(3.0)]
+        assert metrics["avg_branches_read_percent"] == pytest.approx(20.0)
+        assert metrics["avg_bytes_read_percent"] == pytest.approx(4.0)
+        assert list(metrics["file_metadata"]) == ["b.root", "a.root"]
+        assert metrics["file_metadata"]["b.root"]["compression_ratio"] == 2.0
+    assert metrics["total_branches_read"] == 3, "of the report"
+    log = _core.ChunkLog([*chunks, {"num_branches_accessed": 7}, {"duration": 1.0}])
+    assert [one["num_branches_accessed"] for one in log] == [20, 40, 60, 7, None]
+    assert log[0]["branches_read_percent"] == pytest.approx(10.0)
+    named = {**chunks[0], "accessed_branches": ["Jet_pt"], "num_branches_accessed": 9}
+    assert _core.ChunkLog([named])[0]["num_branches_accessed"] == 1
 
 
 def test_accessed_branches():
@@ -593,7 +658,7 @@ def test_the_families_share_all_numbers_between_them():
         _core.chunk_metrics(chunks, [{"section_name": "by hand", "time_delta": 1.0}]),
         _core.file_metrics(chunks, REPORT),
     ]
-    families.append(_core.efficiency_metrics({**families[0], **families[2]}, families[1]))
+    families.append(_core.efficiency_metrics({**families[0], **families[2], **families[4]}, families[1]))
     together = {}
     for family in families:
         assert not set(family) & set(together)

@@ -6,7 +6,7 @@ import textwrap
 from types import SimpleNamespace
 
 import pytest
-from stand_ins import DaskExecutor, FuturesExecutor, IterativeExecutor, Runner, TaskVineExecutor, run_python
+from stand_ins import CondorExecutor, DaskExecutor, FuturesExecutor, IterativeExecutor, Runner, TaskVineExecutor, run_python
 
 from roastcoffea.aggregation.backends import _PARSERS, get_parser, known_parsers
 from roastcoffea.aggregation.core import MetricsAggregator
@@ -159,7 +159,7 @@ def test_a_source_can_be_registered(registry):
 
 # ---- which backend ----
 
-@pytest.mark.parametrize("spec", [None, IterativeExecutor(), FuturesExecutor(), TaskVineExecutor(),
+@pytest.mark.parametrize("spec", [None, IterativeExecutor(), FuturesExecutor(), CondorExecutor(),
                                   Runner(FuturesExecutor())], ids=lambda spec: type(spec).__name__)
 def test_local_is_the_default(spec):
     backend = make_backend(spec)
@@ -353,7 +353,7 @@ def test_entry_point(tmp_path):
         from roastcoffea.backends.registry import backend_name
         class ExecutorBase: pass
         class CondorExecutor(ExecutorBase): pass
-        assert known_backends() == ["condor", "dask", "local"], known_backends()
+        assert known_backends() == ["condor", "dask", "local", "parsl", "taskvine"], known_backends()
         assert "condor_roast" not in sys.modules
         if sys.argv[1] == "parser first":
             assert MetricsAggregator("condor").parser.parse_tracking_data({"slots": 1}) == {"avg_workers": 1}

@@ -184,9 +184,7 @@ def test_wrong_arguments():
         (lambda: intervals_of(3), TypeError),
         (lambda: extract_per_task_metrics(3), TypeError),
         (lambda: _core.worker_ticks(3), TypeError),
-        (lambda: _core.pack_lanes(b"", b"1", b""), ValueError),
-        (lambda: _core.pack_lanes(bytes(4), bytes(8), b""), ValueError),
-        (lambda: _core.pack_lanes(1, 2, 3), TypeError),
+        (lambda: _core.task_bars(3), TypeError),
     ):
         with pytest.raises(error):
             call()
@@ -349,18 +347,17 @@ def test_throughput_of_what_is_there():
 
 
 def test_gantt_bars():
-    owners = np.array([2, 0, 2, 2, -1, 0], dtype=np.int32)
-    starts, ends = np.array([10.0, 12, 11, 14, 0, np.nan]), np.array([13.0, 15, 12, 16, 1, 3])
-    found = binning.gantt(owners, starts, ends)
-    assert found.start == 0.0
+    owners, lanes = np.array([2, 0, 2, 2]), np.array([5, 1, 7, 5])
+    starts, ends = np.array([10.0, 12, 11, 14]), np.array([13.0, 15, 12, 16])
+    found = binning.gantt(owners, lanes, starts, ends, 100, 10, 9)
+    assert found.start == 10.0
     assert found.owners.tolist() == [2, 0]
     assert found.first_row.tolist() == [0, 2, 3]
-    assert found.chunk.tolist() == [0, 1, 2, 3]
     assert found.row.tolist() == [0, 2, 1, 0]
-    assert found.left.tolist() == [10, 12, 11, 14]
+    assert found.left.tolist() == [0, 2, 1, 4]
     assert found.width.tolist() == [3, 3, 1, 2]
-    assert binning.gantt([-1], [1], [2]) is None
-    assert binning.gantt([], [], []) is None
+    nothing = np.array([], dtype=int)
+    assert binning.gantt(nothing, nothing, nothing, nothing, 100, 10, 9) is None
 
 
 def test_gantt_shades():
@@ -369,7 +366,7 @@ def test_gantt_shades():
     owner = source.integers(0, owners, n).astype(np.int32)
     starts = source.uniform(0, 90, n)
     ends = starts + source.uniform(0.1, 10, n)
-    found = binning.gantt(owner, starts, ends, limit=100, rows=4, bins=9)
+    found = binning.gantt(owner, owner, starts, ends, limit=100, rows=4, bins=9)
     edges = np.linspace(0, ends.max() - starts.min(), 10)
     order = list(found.owners)
     assert order == sorted(range(owners), key=lambda w: starts[owner == w].min())
@@ -384,19 +381,11 @@ def test_gantt_shades():
 # ---- memory ----
 
 
-def test_lanes_of_buffers_that_are_not_aligned():
-    owners, starts, ends = (np.array(values, kind).tobytes() for values, kind in (
-        ([0, 0, 1], np.int32), ([1, 2, 3], np.int64), ([9, 9, 9], np.int64)))
-    lanes = _core.pack_lanes(*(memoryview(b"x" + one)[1:] for one in (owners, starts, ends)))
-    assert lanes == _core.pack_lanes(owners, starts, ends)
-    assert len(set(np.frombuffer(lanes, np.uint32)[:2])) == 2  # two that overlap
-
-
 def use_all():
-    run = Run(series=tracking(3, 20))
+    run = Run(series=tracking(3, 20), chunks=chunks(5))
     _core.worker_ticks(run)
-    _core.pack_lanes(np.zeros(9, np.int32), np.arange(9), np.arange(9) + 3)
-    for call in (lambda: _core.worker_ticks(3), lambda: _core.pack_lanes(bytes(4), bytes(8), b"")):
+    _core.task_bars(run)
+    for call in (lambda: _core.worker_ticks(3), lambda: _core.task_bars(3)):
         with pytest.raises((TypeError, ValueError)):
             call()
 
@@ -407,12 +396,12 @@ def test_no_leak():
 
 def test_memory_that_runs_short():
     """The call either succeeds or says MemoryError, wherever the engine's memory ends."""
-    owners, starts = np.zeros(9, np.int32), np.arange(9)
+    run = Run(chunks=chunks(5))
     failed = 0
     for after in range(1000):
         _core._fail_allocations(after)
         try:
-            _core.pack_lanes(owners, starts, starts + 3)
+            _core.task_bars(run)
         except MemoryError:
             failed += 1
         else:

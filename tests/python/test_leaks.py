@@ -133,6 +133,9 @@ def use_channel():
     channel.flush()
 
 
+VINE_LOG = Path(__file__).parents[2] / "fuzz" / "corpus" / "taskvine" / "recovered"
+
+
 def use_process_tree():
     tree = _core.ProcessTree()
     tree.sample(), tree.sample(), tree.pause(1.0), len(tree), tree.processes
@@ -147,15 +150,36 @@ def use_process_tree():
             call()
 
 
+def use_taskvine_log():
+    log = _core.TaskVineLog()
+    log.explain(1, "ValueError", None), log.explain(2, None, "why")
+    log.feed(VINE_LOG.read_bytes()), log.read(str(VINE_LOG)), log.read(VINE_LOG)
+    log.facts, log.figures, log.notes, log.clock_offsets
+    log.end()
+    log.facts, log.notes, log.clock_offsets
+    for call in (
+        log.end,
+        lambda: log.feed(b"x"),
+        lambda: log.feed("x"),
+        lambda: log.explain("x", None, None),
+        lambda: log.explain(1, 2, None),
+        lambda: log.read("/nowhere/at/all"),
+        lambda: _core.TaskVineLog(1),
+    ):
+        with pytest.raises((ValueError, TypeError, RuntimeError, OSError)):
+            call()
+
+
 def use_functions():
     _core.catalogue()
     _core.format_value(0.025, "s")
     fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), {"run:1", "run:2"})
-    _core.shift_clocks(fresh, {"tcp://somewhere:1": 30.0})
-    _core.hold_clock(), _core.now(), _core.release_clock()
+    _core.shift_clocks(fresh, {"tcp://somewhere:1": 30.0}), _core.name_workers(fresh, _core.Attempts())
+    _core.hold_clock(), _core.now(), _core.machine_cpu(), _core.release_clock()
     for call in (
         lambda: _core.split_replayed(fresh, [3]),
         lambda: _core.shift_clocks(fresh, {"x": "y"}),
+        lambda: _core.name_workers(fresh, []),
         lambda: _core.shift_clocks(fresh, {"x": float("nan")}),
     ):
         with pytest.raises((ValueError, TypeError)):
@@ -179,6 +203,7 @@ USES = [
     use_errors,
     use_channel,
     use_process_tree,
+    use_taskvine_log,
     use_functions,
 ]
 

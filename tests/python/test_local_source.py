@@ -11,7 +11,7 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
@@ -126,14 +126,14 @@ def test_process_tree_is_looked_at_by_one_thread_at_a_time():
 
 # ---- the local backend ----
 
-def track(executor, body, interval=0.02, pids=()):
+def track(executor, body, interval=0.02, pids=(), host=gethostname(), elsewhere=()):
     """What a source tells of `body`, which it gets; its tracking data; and what `body` returns."""
     source = LocalSource(executor)
     source.begin(interval)
     try:
         result = body(source)
     finally:
-        found = source.end(Ran(records=[{"pid": pid} for pid in pids]))
+        found = source.end(Ran(records=[{"pid": pid, "host": host} for pid in pids], elsewhere=elsewhere))
     return found, found.tracking_data if found.series is None else TrackingData(found.series), result
 
 
@@ -233,7 +233,7 @@ def test_workers_that_only_the_records_know(sleeper):
 def test_workers_that_only_the_records_that_were_sent_know(sleeper):
     """The records say which process made them."""
     def body(source):
-        log = ChunkLog([{"duration": 1.0, "pid": sleeper.pid}])
+        log = ChunkLog([{"duration": 1.0, "pid": sleeper.pid, "host": gethostname()}])
         channel.deliver(source._topic, log.to_bytes())
         channel.deliver(source._topic, b"damaged")
 
@@ -276,12 +276,39 @@ def test_pool_that_nobody_saw():
     assert metrics["peak_memory_bytes"] > 1e6
 
 
-def test_executor_that_works_elsewhere():
-    backend, tracking, _ = track(TaskVineExecutor(), lambda backend: None)
-    (note,) = backend.notes
-    assert "TaskVineExecutor" in note and "this machine" in note
-    assert tracking["worker_counts"] == {} and backend.series is None
-    assert track(TaskVineExecutor(), lambda backend: None, pids={os.getpid()})[0].series.workers == [OWN]
+def test_pids_of_another_host_are_other_processes():
+    def body(backend):
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+            wait_for(lambda: any(process["pid"] == child.pid for process in backend._sampler.tree.processes))
+            child.communicate(b"\n")
+            return child.pid
+
+    pids = set()
+    _, tracking, pid = track(FuturesExecutor(ProcessPoolExecutor), lambda backend: pids.add(body(backend)),
+                             pids=pids, host="another-host")
+    assert tracking["worker_counts"] == {} and pids
+    pids.clear()
+    found, _, _ = track(FuturesExecutor(ProcessPoolExecutor), lambda backend: pids.add(body(backend)), pids=pids)
+    assert f"{gethostname()}:{pids.pop()}" in found.series.workers
+
+
+class GridPool(Executor):
+    """A pool of another package."""
+
+
+@pytest.mark.parametrize("executor,elsewhere,named", [
+    (TaskVineExecutor(), (), "TaskVineExecutor"),
+    (FuturesExecutor(GridPool), (), "FuturesExecutor with GridPool"),
+    (FuturesExecutor(GridPool()), (), "FuturesExecutor with GridPool"),
+    (None, {"TaskVineExecutor"}, "TaskVineExecutor"),  # known from the calls of the Runner alone
+    (IterativeExecutor(), {"ParslExecutor"}, "ParslExecutor"),
+])
+def test_executor_that_works_elsewhere(executor, elsewhere, named):
+    """Not even a process of this machine that delivered chunks makes workers, cores or a budget."""
+    found, tracking, _ = track(executor, lambda backend: None, pids={os.getpid()}, elsewhere=elsewhere)
+    (note,) = found.notes
+    assert note.startswith(f"{named}: workers, cores and the budget are not known")
+    assert found.series is None and tracking is None and found.counters is None
 
 
 def test_short_pool_between_two_ticks():

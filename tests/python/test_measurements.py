@@ -23,6 +23,7 @@ from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.export import extras
 from roastcoffea.export.measurements import save_measurement
 from roastcoffea.live import LiveWriter
+from roastcoffea.progress import Pieces
 
 OLD = Path(__file__).parent.parent / "data" / "measurements_0_1_2"
 REPORT = {"entries": 4000, "bytesread": 50_000_000, "processtime": 40.5, "chunks": 10,
@@ -539,7 +540,7 @@ def test_live(tmp_path):
 
 def test_news_that_could_not_be_written_are_written_later(tmp_path, monkeypatch):
     chunks, series = mixed_log(), sample_series()
-    writer = LiveWriter(tmp_path / "live", False, dict)
+    writer = LiveWriter(tmp_path / "live", False, dict, Pieces())
     with monkeypatch.context() as patch:
         patch.setattr("roastcoffea.live.Run", lambda **parts: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -548,6 +549,7 @@ def test_news_that_could_not_be_written_are_written_later(tmp_path, monkeypatch)
     seen = open_run(tmp_path / "live")
     assert list(map(dict, seen.chunk_metrics)) == list(map(dict, chunks))
     assert seen.tracking_data == series.as_tracking_data() and "ValueError" in writer.failure
+    assert seen.run.report["chunks"] == _core.chunk_metrics(chunks)["num_successful_chunks"]  # each once
     writer.abandon()
 
 

@@ -19,8 +19,9 @@ pytest.importorskip("matplotlib")
 import coffea_metrics
 import roastcoffea
 from roastcoffea import _core
-from roastcoffea._core import ChunkLog, Run, WorkerSeries
+from roastcoffea._core import Attempts, ChunkLog, Run, WorkerSeries
 from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.drawing import short_names, shorten
 from roastcoffea.visualization import plots
 from roastcoffea.aggregation.chunk import build_chunk_info
 
@@ -48,7 +49,7 @@ plot_per_task_cpu_io | span_metrics | CPU vs I/O Time per Task
 plot_per_task_bytes_read | span_metrics | Bytes Read per Task
 plot_per_task_overhead | span_metrics | Compression & Serialization Overhead per Task
 plot_core_second_budget | budget | Core-Second Budget
-plot_chunk_gantt | chunk_metrics | Chunks Per Worker Over Time
+plot_chunk_gantt | chunk_metrics | Tasks Per Worker Over Time
 plot_section_breakdown | metrics | Time per Section
 plot_branch_reads | chunk_metrics | Bytes and Time per Branch
 plot_peak_memory_per_chunk | chunk_metrics | Peak Memory Per Chunk
@@ -132,7 +133,7 @@ def test_own_size_and_title(name, first):
 
 
 def test_every_name_at_every_place():
-    names = {name for name, _, _ in ROWS} | {"plot_all"}
+    names = {name for name, _, _ in ROWS} | {"plot_all", "plot_scaling"}
     assert names == {name for name in roastcoffea.__all__ if name.startswith("plot_")}
     for name in names:
         assert getattr(roastcoffea, name) is getattr(plots, name) is getattr(coffea_metrics, name)
@@ -362,6 +363,24 @@ def test_a_bar_a_chunk(name, key):
     np.testing.assert_allclose(lines(axes)["Mean of these"], expected.mean(1) / unit_of(axes), rtol=1e-6)
 
 
+def test_numbers_of_branches_without_their_names():
+    _, axes = plots.plot_branch_access_per_chunk([{"num_branches_accessed": 3}, {"num_branches_accessed": 5}])
+    assert [height for _, _, _, height in bars(axes)] == [3, 5]
+
+
+@pytest.mark.parametrize("name,message", [
+    ("plot_branch_access_per_chunk", "No chunk metrics data available"),
+    ("plot_bytes_accessed_per_chunk", "No chunk metrics data available"),
+    ("plot_runtime_distribution", "No chunk metrics available"),
+    ("plot_runtime_vs_events", "No chunk metrics available"),
+])
+def test_words_for_no_chunks(name, message):
+    """The words of 0.1.x."""
+    for nothing in ([], None):
+        with pytest.raises(ValueError, match=message):
+            getattr(plots, name)(nothing)
+
+
 def unit_of(axes):
     return 1000 if "(GB)" in axes.get_ylabel() else 1
 
@@ -369,6 +388,15 @@ def unit_of(axes):
 def test_bytes_accessed():
     found = chunks(10)
     _, axes = plots.plot_bytes_accessed_per_chunk(found)
+    assert axes.get_ylabel() == "Bytes (B)"
+    heights = np.array([height for _, _, _, height in bars(axes)]).reshape(2, 10)
+    np.testing.assert_allclose(heights, [[150 + i for i in range(10)], [800] * 10], err_msg="the chunk's own")
+    _, axes = plots.plot_bytes_accessed_per_chunk(Run(chunks=found))
+    np.testing.assert_allclose([height for _, _, _, height in bars(axes)], heights.ravel())
+    for one in found:
+        del one["reads"]
+    _, axes = plots.plot_bytes_accessed_per_chunk(found)
+    assert axes.get_ylabel().startswith("Bytes of the whole branches")
     heights = np.array([height for _, _, _, height in bars(axes)]).reshape(2, 10)
     scale = {"kB": 1e3, "MB": 1e6}[axes.get_ylabel()[-3:-1]]
     np.testing.assert_allclose(heights[0] * scale, [one["accessed_bytes"] for one in found])
@@ -397,6 +425,104 @@ def test_gantt_bars():
     assert any(text.startswith("failed (1)") for text in legend_texts(axes))
     assert len({tuple(color) for color in collection.get_facecolor()}) == 4
     figure.canvas.draw()
+
+
+def test_gantt_of_a_run():
+    """All tasks, those of chunks with the parts before and after process()."""
+    attempts = Attempts()
+    for i in range(3):
+        attempts.add(f"P-{i}", kind="processing", name="P", worker=f"w{i}", start=S0 + i, stop=S0 + i + 4, thread=i + 1)
+    attempts.add("merge-0", kind="reduction", name="merge", worker="w0", start=S0 + 8, stop=S0 + 9, thread=1)
+    found = [{"t_start": S0 + i + 2, "duration": 1.0, "before_process_s": 2.0, "worker": f"w{i}", "dataset": "d",
+              "task_key": f"P-{i}", "thread": i + 1} for i in range(3)]
+    run = Run(chunks=found, attempts=attempts, t_start=S0 - 5, t_end=S0 + 20)
+    for given, offset, n in ((run, 5, 4), (found, 0, 3), (run.chunks, 0, 3)):
+        _, axes = plots.plot_chunk_gantt(given)
+        whole, inside = (np.array([path.vertices[:4] for path in drawn.get_paths()]) for drawn in axes.collections[:2])
+        assert len(whole) == n and len(inside) == 3
+        np.testing.assert_allclose(inside[:, 0, 0], [2 + offset, 3 + offset, 4 + offset], atol=1e-5)
+        np.testing.assert_allclose(np.ptp(inside[:, :, 0], axis=1), 1, atol=1e-5)
+        np.testing.assert_allclose(sorted(whole[:, 0, 0])[:3], [offset, 1 + offset, 2 + offset], atol=1e-5)
+        assert axes.get_ylim()[0] == 3, "one row a thread"
+    assert len({round(float(np.ptp(bar[:, 0])), 3) for bar in whole}) == 1
+    graph = Run(attempts=attempts, t_start=S0, t_end=S0 + 20)
+    _, axes = plots.plot_chunk_gantt(graph)
+    assert {text.split(" (")[0] for text in legend_texts(axes)} == {"P", "merge"}
+
+
+# ---- the zero of time ----
+
+
+def starts_of(path_or_axes):
+    (text,) = (text.get_text() for text in path_or_axes.texts if text.get_text().startswith("start: "))
+    return text
+
+
+def time_plots(tracked, chunk_data, info):
+    for name in TIMELINES:
+        yield getattr(plots, name)(tracked)[1]
+    yield plots.plot_throughput_timeline(info, tracked)[1]
+    yield plots.plot_throughput_and_workers_timeline(info, tracked)[0].axes[1]
+    if chunk_data is not None:
+        yield plots.plot_chunk_gantt(chunk_data)[1]
+
+
+def test_all_plots_of_a_run_have_one_zero():
+    run = Run(chunks=chunks(), series=tracking(), t_start=S0 - 30, t_end=S0 + 30)
+    data = TrackingData(run.series, run_start=run.t_start)
+    for tracked, info in ((run, run), (data, run), (data, build_chunk_info(chunks()))):
+        for axes in time_plots(tracked, run, info):
+            assert starts_of(axes).endswith("11:59:30 UTC")
+            assert axes.get_xlim()[0] <= 0 and axes.get_xlim()[1] > 30
+    # A clock that does not count from 1970 is not the start.
+    odd = Run(chunks=chunks(), series=tracking(), t_start=5.0, t_end=9.0)
+    assert starts_of(plots.plot_worker_count_timeline(odd)[1]).endswith("12:00:00 UTC")
+
+
+def test_plain_data_begin_with_their_first_moment():
+    late = [{**one, "t_start": one["t_start"] + 4} for one in chunks()]
+    assert starts_of(plots.plot_worker_count_timeline(tracking())[1]).endswith("12:00:00 UTC")
+    assert starts_of(plots.plot_chunk_gantt(late)[1]).endswith("12:00:04 UTC")
+    assert starts_of(plots.plot_throughput_timeline(build_chunk_info(late))[1]).endswith("12:00:04 UTC")
+    assert starts_of(plots.plot_throughput_timeline(build_chunk_info(late), tracking())[1]).endswith("12:00:00 UTC")
+
+
+def test_all_plots_of_plain_metrics_have_one_zero(tmp_path, monkeypatch):
+    from roastcoffea.visualization import _axes
+
+    zeros = set()
+    original = _axes.note
+    monkeypatch.setattr(_axes, "note", lambda axes, text, *rest, **more: (
+        zeros.add(text) if text.startswith("start") else None, original(axes, text, *rest, **more)))
+    late = [{**one, "t_start": one["t_start"] + 4} for one in chunks()]
+    made = plots.plot_all({"tracking_data": tracking(), "raw_chunk_metrics": late}, tmp_path)
+    assert {"worker_count_timeline", "chunk_gantt", "throughput_timeline"} <= set(made)
+    assert zeros == {"start: 2026-03-01 12:00:00 UTC"}
+
+
+# ---- ticks ----
+
+
+def test_labels_of_ticks_differ():
+    same = [{"t_start": S0 + i, "duration": 1.0 + i / 10, "num_events": 5000} for i in range(4)]
+    figure, axes = plots.plot_runtime_vs_events(same)
+    figure.canvas.draw()
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert len(set(labels)) == len(labels)
+
+
+def test_names_that_are_cut():
+    assert shorten("short", 9) == "short"
+    assert shorten("a_long_name", 9) == "a_long_n…"
+    # Names that differ are shown differently, and no mark is at the front.
+    for names in (
+        ["tcp://10.100.200.30:40001", "tcp://10.100.200.30:40002"],
+        ["x" * 40 + "a" + "y" * 40, "x" * 40 + "b" + "y" * 40, "other"],
+        ["x" * 40, "x" * 41, "z" * 99],
+    ):
+        shown = short_names(names, 17)
+        assert len(set(shown)) == len(names)
+        assert all(len(one) <= 17 and not one.startswith("…") for one in shown)
 
 
 def test_gantt_of_many():
@@ -492,6 +618,8 @@ def test_efficiency():
     _, axes = plots.plot_efficiency_summary(METRICS)
     assert [height for _, _, _, height in bars(axes)] == [50.0, 61.0]
     assert any("3.00×" in text.get_text() for text in axes.texts)
+    _, axes = plots.plot_efficiency_summary({**METRICS, "worker_cpu_percent": 5.4})
+    assert [height for _, _, _, height in bars(axes)] == [50.0, 5.4]  # in place of the samples
     _, axes = plots.plot_efficiency_summary({"speedup_factor": 2.0})
     assert not bars(axes)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
 import pytest
 from report_samples import chunk, series
 
-from roastcoffea import MetricsCollector
+from roastcoffea import MetricsCollector, screens
 from roastcoffea._core import ChunkLog
 from roastcoffea.news import NewsThread
-from roastcoffea.progress import LiveLine, shows_own_bar
+from roastcoffea.progress import Counted, LiveLine, Pieces, fitted
 
 
 class Terminal(io.StringIO):
@@ -76,34 +78,92 @@ def wait_for(condition):
         time.sleep(0.005)
 
 
+class Call:
+    """A call of a Runner on a cluster, or of an executor of this machine, which says how many pieces are done."""
+
+    def __init__(self, pieces, done=None, tracked=True):
+        self.counted = Counted(pieces, done, tracked)
+
+    def state(self):
+        return self.counted
+
+
+def pieces_of(*calls):
+    pieces = Pieces()
+    for call in calls:
+        pieces.add(call)
+    return pieces
+
+
+def line_on(terminal, *calls, **options):
+    return LiveLine(pieces_of(*calls), screens.Terminal(terminal), **options)
+
+
+def test_records_that_come_with_the_output_alone():
+    """No record does not mean that nothing is done."""
+    pieces = pieces_of(Call(10), Call(5))
+    assert pieces.count(3) == (15, 3)
+    pieces.records_arrive = False
+    assert pieces.count(0) == (15, None)
+    assert pieces_of(Call(10, 4)).count(0) == (10, 4)
+
+
 def test_what_it_says():
     now = [10.0]
     terminal = Terminal()
-    line = LiveLine(terminal, clock=lambda: now[0])
+    line = line_on(terminal, Call(192), clock=lambda: now[0])
     now[0] = 1000.0
     line.start()
-    line.expect(192)
     now[0] = 1010.0
     events = sum(chunk(i)["num_events"] for i in range(96))
     line.take([packed(0, 40), packed(40, 97)], series(3, 5))
     parts = terminal.screen.split(" · ")
-    assert parts[0] == "96 of 192 chunks" and parts[1] == "1 failed"
-    assert parts[2] == f"{events * 800 / 10 / 1e6:.0f} Mbps" and parts[3] == f"{events / 10 / 1000:.0f} kHz"
-    assert parts[4] == "3 workers" and parts[5] == "3.42 GB of 12.0 GB"
-    assert parts[6].endswith(" left") and len(parts) == 7
+    assert parts[0] == "96 of 192 chunks" and parts[1] == "1 failed" and parts[2].endswith(" left")
+    assert parts[3] == f"{events / 10 / 1000:.0f} kHz" and parts[4] == f"{events * 800 / 10 / 1e6:.0f} Mbps"
+    assert parts[5] == "3 workers" and parts[6] == "3.42 GB of 12.0 GB" and len(parts) == 7
     line.take([packed(97, 98)], None)
     assert terminal.screen.startswith("97 of 192 chunks")
 
 
-def test_what_is_not_known_is_not_said():
+def test_memory_that_workers_share_has_no_limit_each():
     terminal = Terminal()
-    LiveLine(terminal).take([], None)
-    assert terminal.screen == "0 chunks"
+    line_on(terminal, own_limits=False).take([], series(3, 5))
+    assert terminal.screen.endswith(" · 3 workers · 3.42 GB")
 
 
-def test_it_is_written_in_place_and_taken_away():
+@pytest.mark.parametrize(("calls", "records", "words"), [
+    ([], 0, "no chunk yet"),
+    ([], 1, "1 chunk"),
+    ([], 3, "3 chunks"),
+    ([Call(12)], 0, "0 of 12 chunks"),
+    ([Call(2)], 3, "2 of 2 chunks"),
+    ([Call(12, tracked=False)], 0, "12 chunks"),
+    ([Call(12, done=5, tracked=False)], 0, "5 of 12 chunks"),
+    ([Call(12, done=5), Call(1, done=0)], 3, "5 of 13 chunks"),
+    ([Call(12, done=5), Call(10)], 7, "7 of 22 chunks"),
+    ([Call(12, done=5, tracked=False), Call(10)], 7, "22 chunks"),
+])
+def test_how_many_chunks_are_done(calls, records, words):
+    """What is not known is not said."""
     terminal = Terminal()
-    line = LiveLine(terminal)
+    line_on(terminal, *calls).take([packed(0, records)] if records else [], None)
+    assert terminal.screen.split(" · ")[0] == words
+
+
+def test_a_call_that_has_ended_is_not_kept():
+    call = Call(12, done=5)
+    pieces = pieces_of(call, Call(3, done=1))
+    pieces.call_ends(call)
+    pieces.call_ends(Call(7))  # one that never came to its pieces
+    here = weakref.ref(call)
+    del call
+    gc.collect()
+    assert here() is None and pieces.count(0) == (15, 6)
+
+
+def test_it_is_written_in_place_and_says_at_last_how_it_ended():
+    terminal = Terminal()
+    line = line_on(terminal)
     line.interval = 0.01
     thread = NewsThread(Source(([packed(0, 5)], None)), [line])
     thread.start()
@@ -116,29 +176,38 @@ def test_it_is_written_in_place_and_taken_away():
     assert "\n" not in terminal.getvalue() and "\x1b" not in terminal.getvalue()
     assert terminal.getvalue().endswith("\r")
     assert "roastcoffea-news" not in {thread.name for thread in threading.enumerate()}
+    line.end("Done: 5 of 5 chunks")
+    assert terminal.getvalue().endswith("\rDone: 5 of 5 chunks\n")
 
 
 def test_a_shorter_line_leaves_nothing_of_a_longer_one():
     terminal = Terminal()
-    line = LiveLine(terminal)
-    line._write("a long line")
-    line._write("short")
+    screen = screens.Terminal(terminal)
+    screen.show("a long line")
+    screen.show("short")
     assert terminal.screen == "short"
-    line.stop()
+    screen.erase()
     assert terminal.screen == ""
 
 
-def test_it_fits_into_the_terminal(monkeypatch):
+@pytest.mark.parametrize(("columns", "shown"), [
+    (None, "12 of 40 chunks · 3.2 s left · 2 workers"), (41, "12 of 40 chunks · 3.2 s left · 2 workers"),
+    (39, "12 of 40 chunks · 3.2 s left"), (20, "12 of 40 chunks"), (15, "12 of 40 chunks"), (10, "12 of 40 …"), (1, "…"),
+])
+def test_it_fits_into_the_terminal(columns, shown):
+    """The least important parts are left out."""
+    assert fitted(["12 of 40 chunks", "3.2 s left", "2 workers"], columns) == shown
+
+
+def test_the_width_of_a_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "12")
-    terminal = Terminal()
-    LiveLine(terminal)._write("0123456789012345678901234567890")
-    assert terminal.screen == "01234567890"
+    assert screens.Terminal(Terminal()).columns == 11
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), SimpleNamespace()])
 def test_it_is_silent_where_there_is_no_terminal(stream, monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
-    assert not LiveLine().active and not LiveLine(stream).active
+    assert screens.find_screen() is None and screens.find_screen(stream) is None
     with MetricsCollector(live=True) as mc:
         assert "roastcoffea-news" not in {thread.name for thread in threading.enumerate()}
     assert mc.notes == []
@@ -148,20 +217,30 @@ def test_it_is_silent_where_there_is_no_terminal(stream, monkeypatch):
 
 def test_it_is_silent_in_a_terminal_that_cannot_go_back(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
-    assert not LiveLine(Terminal()).active
+    assert screens.find_screen(Terminal()) is None
 
 
-def test_it_gives_way():
+def test_the_end_of_a_run(monkeypatch):
     terminal = Terminal()
-    line = LiveLine(terminal)
-    line._write("here")
-    line.give_way()
-    assert terminal.screen == ""
-    line._write("here")
-    assert terminal.screen == ""
-    line.come_back()
-    line._write("here")
-    assert terminal.screen == "here"
+    monkeypatch.setattr("sys.stderr", terminal)
+    with MetricsCollector(live=True):
+        pass
+    assert terminal.getvalue().startswith("Done · ") and terminal.getvalue().endswith("s\n")
+    with pytest.raises(ValueError), MetricsCollector(live=True):
+        raise ValueError("by design")
+    assert terminal.getvalue().splitlines()[-1].startswith("Failed: ValueError: by design · ")
+
+
+def test_a_line_that_cannot_begin_costs_nothing_else(monkeypatch):
+    class Broken(screens.Terminal):
+        def begin(self):
+            raise OSError("no display")
+
+    terminal = Terminal()
+    monkeypatch.setattr("roastcoffea.progress.find_screen", lambda: Broken(terminal))
+    with MetricsCollector(live=True) as mc:
+        pass
+    assert ["no display" in note for note in mc.notes] == [True] and terminal.getvalue().startswith("Done · ")
 
 
 def test_a_failure_ends_the_line_and_nothing_else():
@@ -170,7 +249,7 @@ def test_a_failure_ends_the_line_and_nothing_else():
             raise OSError("the scheduler is gone")
 
     terminal = Terminal()
-    line, other = LiveLine(terminal), Taker()
+    line, other = line_on(terminal), Taker()
     NewsThread(Broken(), [line, other]).look()
     NewsThread(Source(([packed(0, 5)], None)), [line, other]).look()
     assert terminal.getvalue() == ""
@@ -179,15 +258,10 @@ def test_a_failure_ends_the_line_and_nothing_else():
 
 def test_a_closed_terminal_is_no_failure():
     terminal = Terminal()
-    line = LiveLine(terminal)
-    line._write("x")
+    line = line_on(terminal)
+    line.take([], None)
     terminal.close()
-    line.stop()
-
-
-def test_coffeas_own_bar():
-    assert shows_own_bar(SimpleNamespace(status=True))
-    assert not shows_own_bar(SimpleNamespace(status=False)) and not shows_own_bar(None)
+    line.end("Done")
 
 
 def test_each_taker_gets_all_news():

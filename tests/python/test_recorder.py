@@ -32,10 +32,10 @@ def record(start, **more):
     return {"dataset": "d", "file": "f.root", "treename": "Events", "entry_start": start, "entry_stop": start + 10, "duration": 1.0, **more}
 
 
-def make(processor=None, line=None, lacking="", advice=""):
+def make(processor=None, lacking="", advice=""):
     notes = Notes()
     source = SimpleNamespace(workers_without_us=lambda: lacking, how_to_install=advice)
-    recorder = Recorder(processor, notes, line, source)
+    recorder = Recorder(processor, notes, source)
     recorder.identity = RunIdentity("memory:test")
     return recorder, notes
 
@@ -86,6 +86,18 @@ def test_workers_that_lack_this_package():
     assert notes[0].endswith("is measured; ask for it")
 
 
+def test_chunks_that_run_elsewhere():
+    """Their processes cannot write to a file of this machine: that no record came does not mean that nothing is done."""
+    class GridExecutor:
+        pass
+
+    for executor, elsewhere in ((GridExecutor(), {"GridExecutor"}), (None, set())):
+        recorder, _ = make()
+        recorder.identity = RunIdentity("file:/proc/1/fd/3?00")
+        recorder.call_begins(RunnerCall(SimpleNamespace(executor=executor), None, Analysis()))
+        assert recorder.elsewhere == elsewhere and recorder.pieces.records_arrive == (not elsewhere)
+
+
 def test_a_message_counts_for_recorders_around_it_that_are_open():
     inner, _ = make()
     outer, _ = make()
@@ -94,10 +106,10 @@ def test_a_message_counts_for_recorders_around_it_that_are_open():
     call = RunnerCall(SimpleNamespace(), None, Analysis())
     call.watchers = [inner, outer, gone]
     inner.call_begins(call)
-    inner.take_message(ChunkLog([record(0, pid=7)]).to_bytes())
+    inner.take_message(ChunkLog([record(0, pid=7, host="here"), record(1, pid=8, host="there")]).to_bytes())
     outer.identity.close()
-    assert (len(inner.records), len(outer.records), len(gone.records)) == (1, 1, 0)
-    assert Ran(records=inner.records).processes() == {7}
+    assert (len(inner.records), len(outer.records), len(gone.records)) == (2, 2, 0)
+    assert Ran(records=inner.records).processes("here") == {7}
     with pytest.raises(ValueError):
         inner.take_message(b"junk")
     inner.unmark_all()

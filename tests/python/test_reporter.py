@@ -26,9 +26,9 @@ def text_of(table, width=80):
     return console.file.getvalue()
 
 
-def printed(source, width=80, **options):
+def printed(source, width=80, full=True, **options):
     console = Console(file=io.StringIO(), width=width, **options)
-    reporter.print_tables(source, console)
+    reporter.print_tables(source, console, full=full)
     return console.file.getvalue()
 
 
@@ -83,6 +83,35 @@ def test_nothing_to_show():
     assert "no Dask spans" in text_of(reporter.format_data_quality_table(empty))
 
 
+@pytest.mark.parametrize("table,key,shown", [
+    ("throughput", "data_rate_mbps", "Data Rate 7.00 MB/s"),
+    ("throughput", "disk_read_bytes", "7 B read back"),
+    ("event_processing", "event_rate_core_khz", "Event Rate per Core 7.00 kHz"),
+    ("resources", "peak_workers", "Workers 7 at the peak"),
+    ("resources", "cores_per_worker", "Cores 7 per worker"),
+    ("resources", "peak_memory_bytes", "Memory per Worker 7 B at the peak"),
+    ("resources", "core_efficiency", "Core Efficiency 700.0 % of wall time"),
+    ("resources", "speedup_factor", "Speedup 7.00 ×"),
+    ("timing", "num_chunks", "Time in process() 7 chunks"),
+    ("timing", "avg_cpu_time_per_chunk", "7.00 s a chunk"),
+    ("fine_metrics", "compression_time_seconds", "Compression 7.00 s out"),
+    ("fine_metrics", "decompression_time_seconds", "Compression 7.00 s in"),
+    ("chunk_metrics", "num_chunks", "Chunks 7"),
+    ("chunk_metrics", "chunk_duration_mean", "Duration 7.00 s"),
+    ("chunk_metrics", "chunk_events_min", "Events per Chunk 7"),
+])
+def test_a_key_alone_is_a_row(table, key, shown):
+    text = text_of(getattr(reporter, f"format_{table}_table")({key: 7}))
+    assert shown in " ".join(text.split())
+
+
+def test_parts_that_belong_to_others_are_not_shown_alone():
+    shown = text_of(reporter.format_throughput_table({"bytes_read_from_chunks": 7}))
+    assert "7" not in shown
+    assert "± 1.00 s" in text_of(reporter.format_chunk_metrics_table({"chunk_duration_std": 1.0}))
+    assert reporter.format_chunk_metrics_table({"num_chunks": 0}) is None
+
+
 def test_plain_mappings():
     """Metrics of any origin: other names, numbers of another type."""
     table = reporter.format_throughput_table({"overall_rate_gbps": 1, "total_bytes_read": 5e9})
@@ -132,10 +161,10 @@ RUNS = runs()
 @pytest.mark.parametrize("name", RUNS)
 def test_rich_shows_what_the_engine_draws(name, width):
     run = RUNS[name]
-    drawn = Summary(run).draw(width)
+    drawn = Summary(run).draw(width, full=True)
     assert printed(run, width) == drawn
     assert printed(run, width, force_terminal=True, color_system="truecolor") == (
-        Summary(run).draw(width, color=True))
+        Summary(run).draw(width, color=True, full=True))
     assert printed(run, width, force_terminal=True, no_color=True, legacy_windows=False).count("─") == (
         drawn.count("─"))
     # a table by itself
@@ -146,12 +175,15 @@ def test_rich_shows_what_the_engine_draws(name, width):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_and_its_metrics_are_the_same(name):
-    """But for what the engine finds in a run; and a name that was used for several sorts of sections has one
-    entry in the metrics."""
+    """But for what the engine finds in a run; a name that was used for several sorts of sections has one entry in
+    the metrics; and metrics alone have the efficiency among the resources, too, as in 0.1.x."""
     run, mapping = RUNS[name], RUNS[name].metrics()
     one, other = Summary(run).tables, Summary(mapping).tables
     for table, again in zip(one, other, strict=True):
-        if table["id"] not in ("findings", "budget", "memory_sections"):
+        if table["id"] == "resources":
+            assert again["rows"][: len(table["rows"])] == table["rows"]
+            assert [label for label, _ in again["rows"][len(table["rows"]):]] <= ["Speedup", "Core Efficiency"]
+        elif table["id"] not in ("findings", "budget", "memory_sections"):
             assert table == again
 
 
@@ -161,9 +193,12 @@ def test_metrics_and_the_run_behind_them():
         "sections": [{"section_name": "x", "time_delta": 0.1, "start": 0.0, "depth": 0, "count": 1}]}
     run = Run(report=REPORT, t_start=0.0, t_end=10.0, chunks=[twice])
     both = Summary({**run.metrics(), "notes": ["n"]}, run)
-    assert both.draw(80) == Summary(run).draw(80) + "\nnote: n\n"
-    assert "Cost of Measuring" in both.draw(80)
-    assert printed(run) == Summary(run.metrics(), run=run).draw(80)
+    assert both.draw(80, full=True) == Summary(run).draw(80, full=True) + "\nnote: n\n"
+    assert "Cost of Measuring" in both.draw(80, full=True)
+    assert printed(run) == Summary(run.metrics(), run=run).draw(80, full=True)
+    # one screen
+    assert "More, and 1 note: print_summary(full=True)" in both.draw(80)
+    assert printed(run, full=False) == Summary(run).draw(80)
     # numbers of the user's own stand instead
     assert "7.00 Gbps" in Summary({"data_rate_gbps": 7.0}, run).draw(80, table="throughput")
     for wrong in (3, {}):
@@ -181,7 +216,7 @@ def test_names_are_data():
     assert ":smile:" in drawn
     assert "\\u202eback" in drawn
     assert "a\\nb\\tc" in drawn
-    assert "a…a" in drawn
+    assert "aaa…" in drawn and "…a" not in drawn  # cut at the end
 
 
 def test_a_table_that_was_changed_is_one_of_rich(metrics):

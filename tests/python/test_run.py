@@ -278,7 +278,7 @@ def test_attributes():
     assert [dict(chunk) for chunk in run.chunk_log] == [dict(chunk) for chunk in mixed_log()]
     assert isinstance(run.series, WorkerSeries)
     assert repr(run) == "<Run: 10 chunks, 2 workers, 4 samples>"
-    assert repr(run.reads) == "<Table reads: 6 rows, 6 columns>"
+    assert repr(run.reads).startswith("<Table reads: 6 rows, 6 columns>\n")
 
 
 def test_notes_and_replayed_chunks():

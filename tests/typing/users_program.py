@@ -13,9 +13,16 @@ from matplotlib.figure import Figure
 
 import roastcoffea
 from roastcoffea import (
+    Advice,
     BaseInstrumentationContext,
     ChunkLog,
+    Comparison,
     MetricsCollector,
+    Scaling,
+    Trend,
+    WhatIf,
+    board,
+    compare,
     load_measurement,
     open_run,
     plot_all,
@@ -26,11 +33,13 @@ from roastcoffea import (
     plot_throughput_timeline,
     plot_worker_count_timeline,
     register_backend,
+    scaling,
     track_bytes,
     track_memory,
     track_metrics,
     track_section,
     track_time,
+    trend,
 )
 from roastcoffea.aggregation.chunk import aggregate_chunk_metrics, build_chunk_info
 from roastcoffea.aggregation.core import MetricsAggregator
@@ -120,6 +129,54 @@ def look(folder: Path) -> npt.NDArray[np.float64]:
     print(made, run.meta["host"], run.state)
     durations: npt.NDArray[np.float64] = run.run.chunks.column("duration")
     return durations
+
+
+def compared(mc: MetricsCollector, folder: str) -> bool:
+    comparison: Comparison = mc.compare(folder)
+    comparison.print_summary()
+    print(compare(folder, mc), comparison.headline, comparison.causes[0]["name"], comparison.tables[0]["title"])
+    path: Path = comparison.save_report("comparison.html")
+    failed, why = comparison.gate("wall_time>5%", strict=True)
+    print(path, why)
+    return failed
+
+
+def advised(mc: MetricsCollector, fileset: dict[str, Any]) -> dict[str, Any]:
+    advice: Advice = mc.advice()
+    advice.print_summary()
+    print(advice.headline, advice.items, advice.prediction, advice.runner_arguments, advice.executor_arguments)
+    print(advice.cluster_arguments, advice.preload, advice.exclude_files, advice.first_files)
+    workers: int | None = advice.workers
+    threads: int | None = advice.threads
+    print(workers, threads)
+    return advice.fileset(fileset) if advice else fileset
+
+
+def scaled(runs: list[str]) -> float:
+    found: Scaling = scaling(runs, cores=[64, 128])
+    found.print_summary()
+    print(found.kind, found.points[0]["efficiency"], found.laws["amdahl"]["serial"]["at"], found.tables[0]["rows"])
+    return found.predict(1000, law="usl")["at"]
+
+
+def shown(folder: str) -> str:
+    link = board(folder, host="127.0.0.1", port=0, base_url="/", allow_hosts=["hub.example.org"])
+    link.close()
+    return link.url
+
+
+def followed(folder: str) -> float:
+    found: Trend = trend(folder, metric="wall_time", where=["when>=2026-11", "outcome=done"], error_rate=0.05)
+    found.print_summary()
+    print(found.groups[0]["levels"], found.left_out["failed"], found.tables[0]["rows"])
+    return max(float(change["change"]) for change in found.changes)
+
+
+def predicted(mc: MetricsCollector, folder: str) -> float:
+    found: WhatIf = mc.what_if(workers=500, chunksize=100_000, without_files=["bad.root"], at_rate="2Gbps")
+    found.print_summary()
+    print(found.headline, found.low, found.limits[0]["seconds"], found.budget["available"], found.tables[0]["rows"])
+    return open_run(folder).what_if(threads=4, preload=True, at_rate=2.5e8).wall_time
 
 
 def older_ways(mc: MetricsCollector, output: dict[str, Any], report: dict[str, Any]) -> None:

@@ -7,15 +7,31 @@ from typing import Any
 
 from roastcoffea import _core
 
-__all__ = ["aggregate_chunk_metrics", "build_chunk_info"]
+__all__ = ["aggregate_chunk_metrics", "build_chunk_info", "keep_types"]
 
 
 def aggregate_chunk_metrics(
     chunk_metrics: Iterable[Mapping[str, Any]] | None,
     section_metrics: Iterable[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Statistics over chunks, ``per_dataset`` and ``sections``."""
-    return _core.chunk_metrics(chunk_metrics, section_metrics)
+    """Statistics over chunks, ``num_chunks`` (with failed ones), ``per_dataset`` and ``sections``."""
+    sections = list(section_metrics) if isinstance(section_metrics, Iterable) else section_metrics
+    metrics = _core.chunk_metrics(chunk_metrics, sections)
+    keep_types(metrics["sections"], sections or ())
+    recorded = metrics["num_successful_chunks"], metrics["num_failed_chunks"]
+    return {"num_chunks": sum(number or 0 for number in recorded), **metrics}
+
+
+def keep_types(table: dict[str, dict[str, Any]], section_metrics: Iterable[Mapping[str, Any]]) -> None:
+    """Sections whose records state a type keep it: a "memory" section may have a duration, too."""
+    typed: set[str] = set()
+    for record in section_metrics:
+        kind = record.get("type") if isinstance(record, Mapping) else None
+        if isinstance(kind, str):
+            name = next((record[key] for key in ("section_name", "name", "section") if key in record), None)
+            if name in table and name not in typed:
+                typed.add(name)
+                table[name]["type"] = kind
 
 
 def build_chunk_info(

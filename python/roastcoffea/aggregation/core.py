@@ -8,7 +8,7 @@ from typing import Any
 
 from roastcoffea import _core
 from roastcoffea.aggregation.backends import COMMON, get_parser, is_common
-from roastcoffea.aggregation.chunk import build_chunk_info
+from roastcoffea.aggregation.chunk import build_chunk_info, keep_types
 from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.aggregation.tracking import TrackingData
 
@@ -87,14 +87,17 @@ class MetricsAggregator:
     ) -> Metrics:
         """The metrics of a run, and its records as the user knows them."""
         metrics = run.metrics(files_and_workers=False)
+        keep_types(metrics["sections"], sections)
         if self.own_form and tracking_data is not None:
             worker = self.parser.parse_tracking_data(tracking_data)
             metrics.update(worker)
             metrics.update(_core.efficiency_metrics(metrics, worker))
         if isinstance(tracking_data, _core.WorkerSeries):
-            tracking_data = TrackingData(tracking_data)
+            tracking_data = TrackingData(tracking_data, run_start=run.t_start)
         measured = Metrics((name, value) for name, value in metrics.items() if value is not None)
-        measured["chunk_info"] = MadeOnDemand(lambda: build_chunk_info(run.chunk_log)) if chunks else {}
+        measured["chunk_info"] = (
+            MadeOnDemand(lambda: build_chunk_info(run.chunk_log), run_start=run.t_start) if chunks else {}
+        )
         followed = tracking_data is not None  # asking whether it is empty would fill it
         for name, there in (
             ("file_metadata", bool(chunks)), ("file_read_metrics", bool(chunks)), ("worker_health", followed),

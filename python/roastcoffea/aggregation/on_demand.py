@@ -22,11 +22,18 @@ _NOT_MADE = _NotMade()
 class MadeOnDemand(dict[Any, Any]):
     """A dict like any other, filled on first use."""
 
-    def __init__(self, make: Callable[[], dict[Any, Any]], keys: Iterable[Any] = (_NOT_MADE,)) -> None:
+    def __init__(
+        self,
+        make: Callable[[], dict[Any, Any]],
+        keys: Iterable[Any] = (_NOT_MADE,),
+        run_start: float | None = None,
+    ) -> None:
         # Keys from the start, the right ones where they are known: C code that looks past our methods
         # finds no empty dict.
         super().__init__(dict.fromkeys(keys, _NOT_MADE))
         self._make: Callable[[], dict[Any, Any]] | None = make
+        # The start of the run that the data are from: the zero of plots over time.
+        self.run_start = run_start
 
     @property
     def is_made(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from roastcoffea import _core
 
-__all__ = ["sum_reports"]
+__all__ = ["report_of", "sum_reports"]
 
 _COLLECTIONS = (list, tuple, set, frozenset)
 
@@ -25,16 +25,24 @@ def sum_reports(
         for key, value in list(report.items()):
             total[key] = _joined(total[key], value) if key in total else value
     if replayed:
-        metrics = _core.chunk_metrics(replayed)
-        for key, number in (
-            ("chunks", len(replayed)),
-            ("entries", metrics["total_events_from_chunks"]),
-            ("bytesread", metrics["bytes_read_from_chunks"]),
-            ("processtime", metrics["chunk_seconds"]),
-        ):
-            if number is not None and isinstance(total.get(key), Number):
+        for key, number in report_of(replayed).items():
+            if isinstance(total.get(key), Number):
                 total[key] -= number
     return total
+
+
+def report_of(chunks: _core.ChunkLog) -> dict[str, Any]:
+    """Coffea's report of these chunks alone, as far as their records tell."""
+    if not chunks:
+        return {}
+    metrics = _core.chunk_metrics(chunks)
+    known = {
+        "chunks": metrics["num_successful_chunks"],
+        "entries": metrics["total_events_from_chunks"],
+        "bytesread": metrics["bytes_read_from_chunks"],
+        "processtime": metrics["chunk_seconds"],
+    }
+    return {key: number for key, number in known.items() if number is not None}
 
 
 def _joined(old: Any, new: Any) -> Any:

@@ -16,9 +16,11 @@ SERIES = frozenset(WorkerSeries().as_tracking_data())  # the entries that the en
 class TrackingData(MadeOnDemand):
     """The tracking data of a series; `more`: further entries, which are the user's own."""
 
-    def __init__(self, series: WorkerSeries, more: Mapping[Any, Any] | None = None) -> None:
+    def __init__(
+        self, series: WorkerSeries, more: Mapping[Any, Any] | None = None, run_start: float | None = None
+    ) -> None:
         self.more = dict(more or {})
-        super().__init__(lambda: series.as_tracking_data() | self.more, (*SERIES, *self.more))
+        super().__init__(lambda: series.as_tracking_data() | self.more, (*SERIES, *self.more), run_start)
         self._series = series
 
     @property

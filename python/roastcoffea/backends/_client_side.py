@@ -35,6 +35,8 @@ class ClientSide:
         self._message_bytes = 0
         self._dropped = 0
         self._rounds: dict[str, set[str]] = {}
+        # (worker, "end", counters) of workers that closed during the run
+        self.seen_counters: list[tuple[str, str, Any]] = []
         client.subscribe_topic(topic, self._receive)
 
     def remove(self) -> None:
@@ -123,6 +125,8 @@ class ClientSide:
                 else:
                     self._messages.append(data)
                     self._message_bytes += len(data)
+            elif "roastcoffea-counters" in message:
+                self.seen_counters.append((message["worker"], "end", message["roastcoffea-counters"]))
             elif "roastcoffea-round" in message:
                 self._rounds.setdefault(message["roastcoffea-round"], set()).add(message["worker"])
             self._news.notify_all()

@@ -38,13 +38,16 @@ def sends_by_value(executor: Any) -> bool:
 
 
 def _kind_of_pool(pool: Any) -> Kind:
-    """`pool` is an instance, a class, or a function that makes one."""
+    """`pool` is an instance, a class, or a function that makes one; None: Coffea makes one of this machine."""
     while isinstance(pool, functools.partial):
         pool = pool.func
     names = [cls.__name__ for cls in pool.__mro__] if isinstance(pool, type) else class_names(pool)
     if "ThreadPoolExecutor" in names:
         return "threads"
-    return "processes" if "ProcessPoolExecutor" in names else "unknown"
+    if "ProcessPoolExecutor" in names:
+        return "processes"
+    # Pools of Parsl, of Dask or of MPI take the place of one of this machine.
+    return "elsewhere" if "Executor" in names else "unknown"
 
 
 def threads_of(executor: Any) -> int:

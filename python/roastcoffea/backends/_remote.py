@@ -11,7 +11,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["by_value", "discard", "fetch_news", "finish", "finish_worker", "has_us", "install", "look", "sample"]
+__all__ = ["ask_counters", "begin_worker", "by_value", "discard", "fetch_news", "finish", "finish_worker",
+           "forget_worker", "has_us", "install", "look", "read_counters", "run_on_worker", "sample"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -55,11 +56,16 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
 async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     """Puts our plugin onto the scheduler, where it has this package; one that is there already stays, as the first
     answer may have been lost. What `look` says; why the workers cannot be sampled, if so; `zero`, the moment that the
-    steady clock counts from; and when this began and ended by that clock."""
+    steady clock counts from; when this began and ended by that clock; and the counters of this process and of the
+    workers, as the run begins."""
     begun = _steady()
     found = await _put_on(order, dask_scheduler)
+    there = list(dask_scheduler.workers)
+    counters = {"scheduler": read_counters(), **dict.fromkeys(there), **await ask_counters(order, there, dask_scheduler)}
     ended = _steady()
-    return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended}
+    if order["name"] in dask_scheduler.plugins:
+        dask_scheduler.plugins[order["name"]].begin_counters(there, order)
+    return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended, "counters": counters}
 
 
 def _steady() -> float:
@@ -166,6 +172,8 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         if plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])
         result.update(answers=answers, told=told)
+        result["counters"] = {"scheduler": read_counters(),
+                              **{address: answer.pop("counters", None) for address, answer in answers.items()}}
     result["clocks"] = _clocks(result.get("answers", {}), plugin)
     if order["span"] is not None:
         result.update(_task_counts(order, plugin, span, dask_scheduler))
@@ -176,6 +184,8 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         result["batches"] = plugin.hand_over(order["got"])
         result["attempts"] = plugin.stop_watching()
         result["unread_steps"] = plugin.unread_steps
+        result["seen_counters"] = plugin.seen_counters
+        result["departed"] = plugin.left
     return result
 
 
@@ -227,34 +237,54 @@ async def _ask(
     """Runs `finish_worker` on one worker."""
     import pickle
 
-    from distributed.protocol.serialize import Serialize, Serialized, deserialize
-
     kwargs = {
+        "name": order["name"],
         "topic": order["topic"],
         "round_id": order["round"],
         "address": address,
         "span_ids": span_ids,
     }
-    message = {
-        "op": "run",
-        "function": order["ask"],
-        "args": pickle.dumps(()),
-        "kwargs": pickle.dumps(kwargs),
-        "wait": True,
-    }
     asked = order["zero"] + _steady()
-    answers = await scheduler.broadcast(msg=message, workers=[address], on_error="return")
+    answer = await run_on_worker(order["ask"], pickle.dumps(kwargs), address, scheduler)
     times = {"asked": asked, "answered": order["zero"] + _steady()}
+    return {**answer, **times} if isinstance(answer, dict) else {"problem": answer}
+
+
+async def run_on_worker(function: bytes, kwargs: bytes, address: str, scheduler: Any) -> Any:
+    """What a pickled function returns on one worker; in words, why it did not."""
+    import pickle
+
+    from distributed.protocol.serialize import Serialize, Serialized, deserialize
+
+    message = {"op": "run", "function": function, "args": pickle.dumps(()), "kwargs": kwargs, "wait": True}
+    answers = await scheduler.broadcast(msg=message, workers=[address], on_error="return")
     answer = answers[address]
     if isinstance(answer, Exception):
-        return {"problem": f"{type(answer).__name__}: {answer}"}
+        return f"{type(answer).__name__}: {answer}"
     if answer["status"] != "OK":
-        return {"problem": str(answer.get("exception_text", answer["status"]))}
+        return str(answer.get("exception_text", answer["status"]))
     packed = answer["result"]
     unpack: Any = deserialize
     if isinstance(packed, Serialized):
-        return {**unpack(packed.header, packed.frames), **times}
-    return {**(packed.data if isinstance(packed, Serialize) else packed), **times}
+        return unpack(packed.header, packed.frames)
+    return packed.data if isinstance(packed, Serialize) else packed
+
+
+async def ask_counters(order: dict[str, Any], addresses: list[str], scheduler: Any) -> dict[str, Any]:
+    """Runs `begin_worker` on these workers. A worker that does not answer in time is missing."""
+    import asyncio
+    import pickle
+
+    kwargs = pickle.dumps({"name": order["name"], "topic": order["topic"]})
+    asked = {
+        address: asyncio.ensure_future(run_on_worker(order["ask"], kwargs, address, scheduler)) for address in addresses
+    }
+    if asked:
+        await asyncio.wait(asked.values(), timeout=order["timeout"])
+    for task in asked.values():
+        task.cancel()
+    answers = {address: task.result() for address, task in asked.items() if task.done() and not task.exception()}
+    return {address: answer for address, answer in answers.items() if isinstance(answer, dict)}
 
 
 def _task_counts(order: dict[str, Any], plugin: Any, span: Any, scheduler: Any) -> dict[str, Any]:
@@ -323,12 +353,55 @@ def has_us() -> bool:
     return any(name.startswith("_core.") for folder in folders or () for name in os.listdir(folder))
 
 
-async def finish_worker(dask_worker: Any, **order: Any) -> dict[str, Any]:
+def read_counters() -> dict[str, Any]:
+    """CPU seconds that this process has used; which process it is; and the counters of its machine, as the kernel
+    writes them."""
+    import os
+    import socket
+    import time
+
+    machine: dict[str, Any] = {}
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:  # containers of one machine have the same
+            machine["boot"] = file.read(64).strip()
+        with open("/proc/stat") as file:
+            machine["stat"] = file.readline(1024)
+        machine["cores"] = len(os.sched_getaffinity(0))
+    except (OSError, AttributeError):  # not Linux
+        machine = {}
+    return {"process": (socket.gethostname(), os.getpid()), "cpu": time.process_time(), **machine}
+
+
+def begin_worker(dask_worker: Any, name: str, topic: str) -> dict[str, Any]:
+    """The counters as the run begins, or when the worker joins. A worker that closes before the end sends them once
+    more."""
+    from distributed.diagnostics.plugin import WorkerPlugin
+
+    def send(worker: Any) -> None:
+        try:
+            worker.log_event(topic, {"roastcoffea-counters": read_counters(), "worker": worker.address})
+        except Exception:  # the worker closes all the same; that its counters are not known is a note
+            pass
+
+    farewell = WorkerPlugin()
+    vars(farewell)["teardown"] = send
+    dask_worker.plugins[name] = farewell
+    return read_counters()
+
+
+def forget_worker(dask_worker: Any, name: str, topic: str) -> None:
+    """Takes back what `begin_worker` left on the worker."""
+    dask_worker.plugins.pop(name, None)
+
+
+async def finish_worker(dask_worker: Any, name: str, **order: Any) -> dict[str, Any]:
     """Sends the records that are held back, with a mark behind them, and what was measured of a
-    span; when this began and ended by the clock of the worker."""
+    span; when this began and ended by the clock of the worker, and its counters."""
+    counters = read_counters()  # first: loading this package may take CPU time
     begun = _now()
+    forget_worker(dask_worker, name, order["topic"])
     answer = await _send_rest(dask_worker, **order)
-    return {**answer, "begun": begun, "ended": _now()}
+    return {**answer, "begun": begun, "ended": _now(), "counters": counters}
 
 
 async def _send_rest(

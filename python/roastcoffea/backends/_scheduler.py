@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from roastcoffea._core import WorkerSeries, hold_clock, release_clock, sample_workers
+from roastcoffea.backends._remote import ask_counters
 from roastcoffea.backends._spans import ANNOTATION
 from roastcoffea.backends._task_watch import TaskWatch
 
@@ -56,6 +58,11 @@ class RunPlugin(SchedulerPlugin):
         self._mixed: _Tasks = {}
         self._farewell: asyncio.TimerHandle | None = None
         self._next_tick: asyncio.TimerHandle | None = None
+        self._order: dict[str, Any] | None = None  # how to ask a worker for its counters
+        self._reached: set[str] = set()  # workers that send their counters when they close
+        self._asked: set[asyncio.Task[None]] = set()
+        # (worker, "begin" or "end", counters) of workers that joined or closed during the run
+        self.seen_counters: list[tuple[str, str, Any]] = []
         self.delays: dict[str, float] = {}  # by how much the clocks of workers are behind, at most
         hold_clock()
         self._held = True
@@ -68,6 +75,9 @@ class RunPlugin(SchedulerPlugin):
         self.stop_sampling()
         self.stop_watching()
         self._forget_farewell()
+        for task in self._asked:
+            task.cancel()
+        self._forget_workers()
         self._messages, self._batches = [], []
         if self._held:
             self._held = False
@@ -164,6 +174,37 @@ class RunPlugin(SchedulerPlugin):
     def add_worker(self, scheduler: Any, worker: str) -> None:
         self._join(worker)
         self._note_delay(worker)
+        self._ask(worker)
+
+    # ---- counters of the workers' processes ----
+
+    def begin_counters(self, asked: Iterable[str], order: Mapping[str, Any]) -> None:
+        """`asked`: workers that were asked at the beginning. A worker that joins later is asked then."""
+        self._order = dict(order)
+        self._reached.update(asked)
+        for address in self.scheduler.workers.keys() - self._reached:
+            self._ask(address)  # it joined meanwhile
+
+    def _ask(self, address: str) -> None:
+        if self._order is not None:
+            self._asked = {task for task in self._asked if not task.done()}
+            self._asked.add(asyncio.ensure_future(self._note_counters(address, self._order)))
+
+    async def _note_counters(self, address: str, order: dict[str, Any]) -> None:
+        with suppress(Exception):
+            counters = await ask_counters(order, [address], self.scheduler)
+            self._reached.update(counters)
+            for found in counters.values():
+                self.seen_counters.append((address, "begin", found))
+
+    def _forget_workers(self) -> None:
+        """Takes back what we have left on workers that were not asked at the end."""
+        if self._order is not None:
+            order = {**self._order, "ask": self._order["forget"]}
+            there = [address for address in self._reached if address in self.scheduler.workers]
+            self._reached.clear()
+            if there:
+                asyncio.ensure_future(ask_counters(order, there, self.scheduler))
 
     def remove_worker(
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
@@ -227,7 +268,10 @@ class RunPlugin(SchedulerPlugin):
         data = msg.get("roastcoffea")
         if isinstance(data, bytes):
             self._keep(data)
+        elif "roastcoffea-counters" in msg:
+            self.seen_counters.append((msg["worker"], "end", msg["roastcoffea-counters"]))
         elif "roastcoffea-round" in msg:
+            self._reached.discard(msg["worker"])
             self._rounds.setdefault(msg["roastcoffea-round"], set()).add(msg["worker"])
             self._arrived.set()
 

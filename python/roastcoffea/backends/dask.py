@@ -12,16 +12,20 @@ from typing import Any
 from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends._client_side import ClientSide
+from roastcoffea.backends._counters import Counters
 from roastcoffea.backends._executors import class_names
 from roastcoffea.backends._remote import (
+    begin_worker,
     by_value,
     discard,
     fetch_news,
     finish,
     finish_worker,
+    forget_worker,
     has_us,
     install,
     look,
+    read_counters,
 )
 from roastcoffea.backends._spans import ANNOTATION, DaskSpan
 from roastcoffea.backends.base import AbstractMetricsBackend
@@ -82,6 +86,9 @@ class DaskSource(Source):
         self._clock_offset = 0.0
         self._clock_offsets: dict[str, float] = {}
         self._silent: list[str] = []  # workers that have not answered
+        self._counters = Counters()
+        self._last_counters: dict[str, Any] = {}  # at the end
+        self._uncounted: set[str] = set()  # workers whose CPU time is not known
         # What was handed over so far.
         self._got = 0  # the number of the last batch
         self._series: WorkerSeries | None = None
@@ -103,18 +110,25 @@ class DaskSource(Source):
         return Engine(f"Dask {_version()}", list(self.notes), topic, self._clock_offset, REDUCER, self._span, tells)
 
     def _install(self, interval: float | None) -> None:
+        from distributed.protocol import pickle
+
+        dumps: Any = pickle.dumps
         order = {
             "name": self._name,
             "topic": self._topic,
             "client": self.client.id,
             "message_limit": MESSAGE_LIMIT,
             "interval": interval,
+            "ask": dumps(by_value(begin_worker)),
+            "forget": dumps(by_value(forget_worker)),
+            "timeout": WORKER_TIMEOUT,
         }
         asked = now()
         found = self._ask_twice(install, order)
         if found is None:
             return
         self._take_clock(found, asked, now())
+        self._counters.begin({"client": read_counters(), **found["counters"]})
         self._installed = True
         if found["problem"] is not None:
             self.notes.add(
@@ -179,6 +193,7 @@ class DaskSource(Source):
             self._span.close()
         if self._installed:
             result = self._finish_all()
+            found.counters = attempt("counters of the workers", self.notes.add, self._end_counters, result)
             attempt("records that were sent", self.notes.add, self._end_records, result)
             if self._sampled:
                 attempt("worker series", self.notes.add, self._end_series, result)
@@ -244,6 +259,7 @@ class DaskSource(Source):
         self._take_clocks(result["clocks"])
         if ask:
             self._tell_about_workers(result["answers"])
+            self._last_counters = result["counters"]
         self._take_batches(result.get("batches", []))
         return {**result, "round": order["round"]}
 
@@ -283,11 +299,29 @@ class DaskSource(Source):
         self._silent = sorted(silent.union(self._silent))
         if new:
             self.notes.add(
-                f"{_list(new)} did not answer within {WORKER_TIMEOUT:g} s: their last measurements may be missing"
+                f"{_list(new)} did not answer within {WORKER_TIMEOUT:g} s: their last measurements may be missing, "
+                "and their CPU time is not known"
             )
         for address, answer in answers.items():
             if answer["problem"]:
                 self.notes.add(f"{address} could not hand over its measurements: {answer['problem']}")
+
+    def _end_counters(self, result: dict[str, Any]) -> dict[tuple[str, str, str], float]:
+        """The CPU time of the workers and their machines."""
+        seen = result.get("seen_counters", [])
+        if self._client_side is not None:
+            seen = self._client_side.seen_counters
+        for address, which, counters in seen:
+            (self._counters.begin if which == "begin" else self._counters.end)({address: counters})
+        self._counters.expect(result.get("departed", ()))
+        self._counters.end({"client": read_counters(), **self._last_counters})
+        self._uncounted = set(self._counters.unknown())
+        # Workers that have a note already are told of there.
+        left = result.get("left", ()) if self._span is not None and "metrics" in result else ()
+        unknown = sorted(self._uncounted.difference(self._silent, left))
+        if unknown and self._last_counters:
+            self.notes.add(f"the CPU time of {_list(unknown)} is not known: they left, or did not answer when asked")
+        return self._counters.figures()
 
     # ---- the span ----
 
@@ -323,9 +357,11 @@ class DaskSource(Source):
         if result["ran"] and not _has_cpu(result):
             self.notes.add(f"span {name}: tasks have run, but no worker has reported their CPU time")
         if result["left"]:
+            uncounted = self._uncounted.intersection(result["left"])
             self.notes.add(
                 f"span {name}: measurements of {_list(result['left'])} after the last heartbeat "
                 f"({result['interval']:g} s at most) may be missing, as they have left"
+                + (f"; the CPU time of {_list(sorted(uncounted))} is not known" if uncounted else "")
             )
 
     # ---- clocks ----

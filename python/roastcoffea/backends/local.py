@@ -6,24 +6,33 @@ Samples this process and its descendants; which of them are workers is decided a
 - Chunks run in a pool of processes: its processes are the workers, one core each. This process submits,
   waits and merges. It has a row in the series, since its memory counts, but no cores, and is not counted.
 - Other children, such as a resource tracker, a fork server or a user's own, are left out.
+- Chunks run elsewhere (Parsl, TaskVine, a pool of another package): no process of this machine is a worker, even
+  where the engine runs on it. Its workers and cores are known to the engine alone.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import threading
 import uuid
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Any
 
 from roastcoffea._core import ChunkLog, ProcessTree, WorkerSeries
+from roastcoffea.backends._counters import Counters
 from roastcoffea.backends._executors import kind_of, threads_of
+from roastcoffea.backends._remote import read_counters
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.channel import SharedFile, flush, take_memory
 from roastcoffea.guard import Notes, attempt, words
 
 __all__ = ["LocalSource"]
+
+
+# Seconds: the kernel counts the CPU time of children that have ended in steps of a few ms.
+TICK = 0.05
 
 
 class LocalSource(Source):
@@ -45,13 +54,11 @@ class LocalSource(Source):
         self._open_channel()
         if interval is not None:
             if kind_of(self.executor) == "elsewhere":
-                self._notes.add(
-                    f"{type(self.executor).__name__}: only processes of this machine that descend from this one "
-                    "are measured; a backend of its own would see its workers (docs/backends.md)"
+                self._note_elsewhere(_name_of(self.executor))
+            else:
+                self._sampler = attempt(
+                    "the processes cannot be sampled", self._notes.add, _Sampler, self.executor, interval
                 )
-            self._sampler = attempt(
-                "the processes cannot be sampled", self._notes.add, _Sampler, self.executor, interval
-            )
         tells = [] if self._sampler is None else ["series"]
         return Engine("processes of this machine", list(self._notes), self._topic, tells=tells)
 
@@ -64,11 +71,13 @@ class LocalSource(Source):
         return News(self._arrived[told:], samples)
 
     def end(self, ran: Ran) -> Collected:
-        found = Collected()
+        found, counters = Collected(), read_counters()
         attempt("the last records that were sent are lost", self._notes.add, self._close_channel)
         found.records = self._arrived
-        if self._sampler is not None:
-            attempt("worker series", self._notes.add, self._end_series, self._sampler, ran, found)
+        if self._sampler is not None and ran.elsewhere:
+            self._note_elsewhere(*sorted(ran.elsewhere))
+        elif self._sampler is not None:
+            attempt("worker series", self._notes.add, self._end_series, self._sampler, ran, found, counters)
         self.abandon()
         found.notes = list(self._notes)
         return found
@@ -106,11 +115,17 @@ class LocalSource(Source):
 
     # ---- workers ----
 
-    def _end_series(self, sampler: _Sampler, ran: Ran, found: Collected) -> None:
+    def _note_elsewhere(self, *executors: str) -> None:
+        self._notes.add(
+            f"{', '.join(executors)}: workers, cores and the budget are not known, as the chunks ran elsewhere; "
+            "MetricsCollector(executor) picks the backend of an engine, if there is one (docs/engines.md)"
+        )
+
+    def _end_series(self, sampler: _Sampler, ran: Ran, found: Collected, counters: Mapping[str, Any]) -> None:
         sampler.stop()
         if sampler.failed:
             self._notes.add(f"{sampler.failed} samples of the processes failed, the last one: {sampler.error}")
-        pids = attempt("the processes of the workers", self._notes.add, ran.processes) or set()
+        pids = attempt("the processes of the workers", self._notes.add, ran.processes, socket.gethostname()) or set()
         for data in self._arrived:
             pids |= attempt("the processes of the workers", self._notes.add, _processes_in, data) or set()
         workers = sampler.workers(pids)
@@ -119,10 +134,11 @@ class LocalSource(Source):
             found.series = series
         else:  # the number of workers is not known, so not 0
             found.tracking_data = {**series.as_tracking_data(), "worker_counts": {}}
+        found.counters = sampler.counters(workers, counters)
 
 
 def _processes_in(data: bytes) -> set[int]:
-    return Ran(records=ChunkLog.from_bytes(data)).processes()
+    return Ran(records=ChunkLog.from_bytes(data)).processes(socket.gethostname())
 
 
 class _Sampler:
@@ -142,6 +158,9 @@ class _Sampler:
         self._others = set() if executor is None or self._own_pool else _processes_of_pools()
         self._stop = threading.Event()
         self.tree.sample()
+        self._begun = read_counters()
+        self._begun_waited = _waited_cpu()
+        self._begun_cpu = {process["pid"]: process["cpu"] for process in self.tree.processes}
         # A pool may live for less than the interval: when processes start or end, the next sample is soon.
         self._pause = self.tree.pause(interval)
         self._thread: threading.Thread | None = threading.Thread(target=self._run, name="roastcoffea-local", daemon=True)
@@ -171,9 +190,39 @@ class _Sampler:
             workers |= self.pool & seen
         if workers:
             return {self._own: None, **dict.fromkeys(workers, 1)}
-        if kind == "elsewhere":
-            return {self._own: 1 if self._own in confirmed else None}
         return {self._own: None if kind == "processes" else threads_of(self._executor)}
+
+    def counters(self, workers: Mapping[int, int | None], ended: Mapping[str, Any]) -> dict[Any, float]:
+        """The CPU time of the workers and of this machine; `ended` are the last counters of this process."""
+        counters = Counters()
+        own = "client" if workers.get(self._own) is None else "worker"
+        counters.begin({own: self._begun})
+        counters.end({own: ended})
+        for name, cpu in zip(("worker", "scheduler"), self._descendants_cpu(workers), strict=True):
+            if name != own:
+                counters.begin({name: {**self._begun, "process": (name,), "cpu": 0.0}})
+                counters.end({name: None if cpu is None else {**ended, "process": (name,), "cpu": cpu}})
+        return counters.figures()
+
+    def _descendants_cpu(self, workers: Mapping[int, int | None]) -> tuple[float, float] | tuple[None, None]:
+        """CPU seconds in the run of the descendants that are workers, and of the others. The last sample of a process
+        that has ended is too early; but this process waited for it, and knows the sum of those. None: it has not
+        waited for all of them, or one that is no worker is among them."""
+        seen = [process for process in self.tree.processes if process["pid"] != self._own]
+        ended = [process for process in seen if process["left"] is not None]
+        waited = _waited_cpu() - self._begun_waited
+        alive = sum(self._cpu_of(process) for process in seen if process["left"] is None)
+        others = sum(self._cpu_of(process) for process in seen if process["pid"] not in workers)
+        ended_others = sum(self._cpu_of(process) for process in ended if process["pid"] not in workers)
+        before = sum(self._begun_cpu.get(process["pid"]) or 0.0 for process in ended)
+        if any(process["parent"] != self._own for process in ended) or waited < before + sum(map(self._cpu_of, ended)) - TICK:
+            return None, None
+        used = waited - before + alive
+        return (None, None) if ended_others > 0.01 * used else (used - others, others)
+
+    def _cpu_of(self, process: Mapping[str, Any]) -> float:
+        """Until the last sample of it."""
+        return (process["cpu"] or 0.0) - (self._begun_cpu.get(process["pid"]) or 0.0)
 
     def _run(self) -> None:
         while not self._stop.wait(self._pause):
@@ -198,6 +247,20 @@ class _Sampler:
         except Exception as error:
             self.failed += 1
             self.error = words(error)
+
+
+def _name_of(executor: Any) -> str:
+    """With the pool that it runs its chunks in, if that is the user's."""
+    pool = getattr(executor, "pool", None)
+    if pool is None:
+        return type(executor).__name__
+    return f"{type(executor).__name__} with {getattr(pool, '__name__', None) or type(pool).__name__}"
+
+
+def _waited_cpu() -> float:
+    """CPU seconds of the children of this process that have ended and were waited for, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _pool_instances(executor: Any) -> list[Any]:

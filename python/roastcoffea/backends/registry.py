@@ -16,10 +16,12 @@ __all__ = ["Backend", "backend_name", "known_backends", "make_backend", "registe
 Backend: TypeAlias = AbstractMetricsBackend | Source
 _KINDS = (AbstractMetricsBackend, Source)
 
-# Our own; imported when they are used, so that Dask is needed only by those who use it.
+# Our own; imported when they are used, so that Dask and Parsl are needed only by those who use them.
 _OURS = {
     "dask": ("roastcoffea.backends.dask", "DaskMetricsBackend"),
     "local": ("roastcoffea.backends.local", "LocalSource"),
+    "parsl": ("roastcoffea.backends.parsl", "ParslSource"),
+    "taskvine": ("roastcoffea.backends.taskvine", "TaskVineSource"),
 }
 _REGISTERED: dict[str, type[Backend]] = {}
 
@@ -107,7 +109,7 @@ def _name_for(target: Any) -> str:
         return "dask"
     for name in names:
         short = name.removesuffix("Executor").lower()
-        if name.endswith("Executor") and (short in _REGISTERED or short == "dask"):
+        if name.endswith("Executor") and (short in _REGISTERED or short in _OURS):
             return short
     if "IterativeExecutor" in names or "FuturesExecutor" in names:
         return "local"

@@ -36,6 +36,7 @@ class Engine:
     reducer: str | None = None  # what the figures call the tasks that merge outputs
     span: Any = None  # what groups the tasks of the run, for `MetricsCollector.span_info`
     tells: Collection[str] = ()  # the parts of `Collected` that it can tell; one that is missing then becomes a note
+    names_workers: bool = False  # records do not name their worker, the attempts do
 
 
 class News(NamedTuple):
@@ -51,10 +52,11 @@ class Ran:
 
     processors: set[str] = field(default_factory=set)  # names of the classes whose process() ran
     records: list[Any] = field(default_factory=list)  # chunk records that came in outputs
+    elsewhere: set[str] = field(default_factory=set)  # classes of executors that ran chunks on other machines
 
-    def processes(self) -> set[int]:
-        """The processes that made these records, on any machine."""
-        return {chunk["pid"] for chunk in self.records} - {None}
+    def processes(self, host: str) -> set[int]:
+        """The processes of this host that made these records: other hosts have the same numbers."""
+        return {chunk["pid"] for chunk in self.records if chunk["host"] == host} - {None}
 
 
 @dataclass
@@ -65,8 +67,10 @@ class Collected:
     tracking_data: Mapping[str, Any] | None = None  # in place of a series: a form of the backend's own
     attempts: Attempts | None = None  # every try of every task, and the workers that left
     figures: Mapping[Any, Any] | None = None  # sums by kind of task (docs/backends.md)
+    counters: Mapping[Any, Any] | None = None  # CPU time of processes and machines (docs/backends.md)
     records: list[bytes] = field(default_factory=list)  # packed chunk logs, those of the news as well
     clock_offsets: dict[str, float] = field(default_factory=dict)  # {worker: seconds that its clock is behind}
+    about: dict[str, str] = field(default_factory=dict)  # where it ran, in words, for the provenance
     notes: list[str] = field(default_factory=list)  # what could not be measured, and why, in words
 
     def missing_of(self, engine: Engine) -> list[str]:

@@ -106,7 +106,9 @@ def _take_extras(metrics: Metrics, data: bytes, path: str | os.PathLike[str]) ->
             metrics.pop(name, None)
         metrics.update(more["metrics"])
         if "tracking_data" in more and metrics.run is not None and metrics.run.series is not None:
-            metrics["tracking_data"] = TrackingData(metrics.run.series, more["tracking_data"])
+            metrics["tracking_data"] = TrackingData(
+                metrics.run.series, more["tracking_data"], metrics.run.t_start
+            )
         t0, t1 = map(float, more["times"])
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{Path(path, 'run.sqlite')} is damaged: extras: {error}") from None
@@ -240,7 +242,8 @@ def _extras_json(
                     own.append((name.encode(errors="replace"), _readable(value)))
         except Exception as error:
             notes.append(_note(f"metric {name!r}", error))
-    if not more and tracking is None and all(name in metrics for name in known) and (t0, t1) == (run.t_start, run.t_end):
+    changed = more or tracking is not None or any(name not in metrics for name in known)
+    if not changed and (t0, t1) == (run.t_start, run.t_end):
         return None
     if tracking is not None:
         rest = b'{"tracking_data":' + tracking + b"," + rest[1:]

@@ -27,10 +27,12 @@ __all__ = [
     "format_datasets_table",
     "format_event_processing_table",
     "format_files_table",
+    "format_storages_table",
     "format_findings_table",
     "format_fine_metrics_table",
     "format_memory_sections_table",
     "format_resources_table",
+    "format_tasks_table",
     "format_throughput_table",
     "format_time_sections_table",
     "format_timing_table",
@@ -70,7 +72,7 @@ def format_chunk_metrics_table(metrics: Mapping[str, Any]) -> Table | None:
 
 
 def format_challenge_table(metrics: Mapping[str, Any]) -> Table | None:
-    """The factor to 200 Gbps; None if nothing was measured."""
+    """The factor to 200 Gbps, however large it is; None if nothing was measured."""
     return _table_or_none(metrics, "challenge")
 
 
@@ -99,6 +101,11 @@ def format_files_table(metrics: Mapping[str, Any]) -> Table | None:
     return _table_or_none(metrics, "files")
 
 
+def format_storages_table(metrics: Mapping[str, Any]) -> Table | None:
+    """The reads by storage; None where all files are paths of this machine."""
+    return _table_or_none(metrics, "storages")
+
+
 def format_branches_by_bytes_table(metrics: Mapping[str, Any]) -> Table | None:
     """The branches of which most bytes were read; None where it is not known."""
     return _table_or_none(metrics, "branches_by_bytes")
@@ -107,6 +114,11 @@ def format_branches_by_bytes_table(metrics: Mapping[str, Any]) -> Table | None:
 def format_branches_by_time_table(metrics: Mapping[str, Any]) -> Table | None:
     """The branches that took most time to read; None where the table by bytes has them all."""
     return _table_or_none(metrics, "branches_by_time")
+
+
+def format_tasks_table(metrics: Mapping[str, Any]) -> Table | None:
+    """The tasks of Dask by the beginning of their keys; None where they are not known."""
+    return _table_or_none(metrics, "tasks")
 
 
 def format_worker_health_table(metrics: Mapping[str, Any]) -> Table | None:
@@ -131,15 +143,19 @@ def format_budget_table(run: Run) -> Table | None:
 
 
 def print_tables(
-    metrics: Mapping[str, Any] | Run, console: Console | None = None, run: Run | None = None
+    metrics: Mapping[str, Any] | Run,
+    console: Console | None = None,
+    run: Run | None = None,
+    full: bool = True,
 ) -> None:
-    """Prints all tables with content, and the notes.
+    """Prints all tables that the full summary shows, and the notes; without `full`, one screen.
 
-    With `run`, the run behind the metrics, they are those of ``roast show`` to the letter: a mapping lacks some tables
+    With `run`, the run behind the metrics, it is the text of ``roast show`` to the letter: a mapping lacks some tables
     and the texts of the run.
     """
     console = console or Console()
-    console.print(_text(Summary(metrics, run).draw(console.width, color=True)), soft_wrap=True)
+    drawn = Summary(metrics, run).draw(console.width, color=True, full=full)
+    console.print(_text(drawn), soft_wrap=True)
 
 
 class SummaryTable(Table):

@@ -1,4 +1,4 @@
-"""One run as one HTML file, and as a compact view in a notebook.
+"""A run or a comparison as one HTML file, and as a compact view in a notebook.
 
 The file needs nothing but a browser: scripts, styles and data are inside, and it loads nothing from
 anywhere. Names of datasets, files, branches, sections and workers are data, shown as they are.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from roastcoffea.report._data import Results
-from roastcoffea.report._notebook import summary_html
+from roastcoffea.report._notebook import comparison_html, summary_html
 
-__all__ = ["report_html", "save_report", "summary_html"]
+if TYPE_CHECKING:
+    from roastcoffea._core import _SummaryTable
+
+__all__ = ["comparison_html", "report_html", "save_comparison", "save_report", "summary_html"]
 
 
 def report_html(results: Results) -> str:
@@ -26,8 +31,19 @@ def report_html(results: Results) -> str:
 
 def save_report(results: Results, path: str | os.PathLike[str]) -> Path:
     """Writes the report to `path`, all of it or not at all; a missing folder is made."""
-    target = Path(path)
-    text = report_html(results)
+    return _write(report_html(results), Path(path))
+
+
+def save_comparison(
+    headline: str, sides: Sequence[Sequence[str]], tables: Sequence[_SummaryTable], path: str | os.PathLike[str]
+) -> Path:
+    """The same for a comparison."""
+    from roastcoffea.report._comparison import comparison_page
+
+    return _write(comparison_page(headline, sides, tables), Path(path))
+
+
+def _write(text: str, target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part"

@@ -48,7 +48,7 @@ def budget(source: Source) -> str:
 
 
 def _share(value: float, available: float) -> str:
-    return f"{100 * value / available:.1f} %"
+    return format_value(100 * value / available, "%")
 
 
 def _segment(label: str, color: str, value: float, available: float) -> str:
@@ -59,6 +59,6 @@ def _segment(label: str, color: str, value: float, available: float) -> str:
 
 def _key(label: str, color: str, value: Any, available: float) -> str:
     return (
-        f'<li><i style="background:{color}"></i>{text(label)} '
+        f'<li><i class="box" style="color:{color}"></i>{text(label)} '
         f"<b>{text(_share(value, available))}</b> <small>{text(format_value(value, 's'))}</small></li>"
     )

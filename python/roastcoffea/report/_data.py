@@ -33,7 +33,7 @@ class Source:
         self.metrics: Mapping[str, Any] = results.metrics
         self.chunks = self.run.chunks
         self.summary = _core.Summary(self.run)
-        self.tables = {table["id"]: table for table in self.summary.tables if table["has_content"]}
+        self.tables = {table["id"]: table for table in self.summary.tables if table["shown"]}
 
     @property
     def start(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The chart of chunks per worker, and the texts about a chunk."""
+"""The chart of tasks per worker, and the texts about a chunk."""
 
 from __future__ import annotations
 
@@ -7,89 +7,99 @@ from collections.abc import Sequence
 import numpy as np
 
 from roastcoffea._core import format_value
-from roastcoffea.binning import Array, Gantt, gantt, numbers, top
-from roastcoffea.drawing import owner_column, shorten
+from roastcoffea.binning import Array, Gantt, Tasks, numbers, task_groups, tasks
+from roastcoffea.drawing import owner_column, short_names, shorten, shorten_path
 from roastcoffea.report._bokeh import Plot, models
 from roastcoffea.report._data import Source
 from roastcoffea.report._look import (
-    BLUE, CLOCK, GREY, PALETTE, VERMILION, Chart, Frame, Key, hover, shades,
+    BLUE, GREY, PALETTE, VERMILION, Chart, Frame, Key, hover, shades,
 )
 
 BINS = 300
-MOST_CHUNKS = 5000
+MOST_BARS = 5000
 MOST_ROWS = 100
 MOST_NAMES = 40
 
 
-def gantt_data(source: Source) -> Gantt | None:
-    column, chunks = owner_column(source.chunks), source.chunks
-    if column is None:
+def gantt_data(source: Source) -> Tasks | None:
+    return tasks(source.run, MOST_BARS, MOST_ROWS, BINS)
+
+
+def gantt_chart(source: Source, frame: Frame, data: Tasks | None) -> Chart | None:
+    if data is None:
         return None
-    return gantt(
-        chunks.column(f"{column}.code"),
-        chunks.column("t_start"),
-        chunks.column("t_end"),
-        limit=MOST_CHUNKS,
-        rows=MOST_ROWS,
-        bins=BINS,
-    )
+    if data.bars.busy is None:
+        return _bars(source, frame, data)
+    return _busy(frame, data.bars, data.bars.busy, data.workers)
 
 
-def gantt_chart(source: Source, frame: Frame, data: Gantt | None) -> Chart | None:
-    column = owner_column(source.chunks)
-    if data is None or column is None:
-        return None
-    owners = source.chunks.categories(column)
-    names = [owners[code] for code in data.owners]
-    if data.busy is None:
-        return _bars(source, frame, data, names, column)
-    return _busy(frame, data, data.busy, names)
+def _bars(source: Source, frame: Frame, data: Tasks) -> Chart:
+    """One bar per task; inside of it process()."""
+    rows = int(data.bars.first_row[-1])
+    plot = frame.chart(_height(rows))
+    plot.y_range = models.Range1d(rows, 0)
+    plot.ygrid.grid_line_alpha = 0
+    _name_rows(plot, data.bars.first_row, data.workers)
+    color, groups = task_groups(data, source.chunks, len(PALETTE))
+    colors = np.where(data.failed, VERMILION, np.array([*PALETTE, GREY], dtype=object)[color])
+    keys = [Key((*PALETTE, GREY)[group.color], group.label, group.n) for group in groups]
+    if data.failed.any():
+        keys.append(Key(VERMILION, "failed", int(data.failed.sum())))
+    _task_bars(frame, data, plot, colors)
+    note = "Each bar is a task in the row of a thread of its worker."
+    inside = data.chunk >= 0
+    if inside.any():
+        _process_bars(source, frame, plot, data.chunk[inside], data.bars.row[inside], colors[inside])
+        note += " A task of a chunk is strong while process() ran; before that the file is opened and the events are built."
+    return Chart("gantt", plot, _title(data.workers), keys, note)
 
 
-def _bars(
-    source: Source, frame: Frame, data: Gantt, names: Sequence[str], column: str
-) -> Chart:
-    """One bar per chunk, coloured by dataset."""
-    rows = int(data.first_row[-1])
-    plot = frame.chart(_title(names), _height(rows))
-    index, row = data.chunk, data.row
-    left = frame.times(data.left, data.start)
-    keys, colors = _dataset_colors(source, index)
+def _task_bars(frame: Frame, data: Tasks, plot: Plot, colors: Array) -> None:
+    """The whole of each task; light if it has a chunk."""
+    bars = data.bars
+    left = frame.times(bars.left, bars.start)
+    labels = [*data.names, "before and after process()"]
     values = models.ColumnDataSource(
         {
             "t": left,
-            "end": left + data.width * 1000,
-            "top": row + 0.1,
-            "bottom": row + 0.9,
-            "color": colors,
-            **chunk_texts(source, index, column),
+            "end": frame.times(bars.left + bars.width, bars.start),
+            "top": bars.row + 0.1,
+            "bottom": bars.row + 0.9,
+            "color": list(colors),
+            "alpha": np.where(data.chunk >= 0, 0.3, 0.75),
+            "task": [shorten(labels[code], 72) for code in data.name],
+            "took": [format_value(float(width), "s") for width in bars.width],
         }
     )
-    bars = plot.quad(
-        "t",
-        "end",
-        "top",
-        "bottom",
-        source=values,
-        fill_color="color",
-        line_color="color",
-        fill_alpha=0.75,
-        line_width=1,
+    drawn = plot.quad("t", "end", "top", "bottom", source=values, fill_color="color", line_color="color",
+                      fill_alpha="alpha", line_alpha="alpha", line_width=1)
+    hover(plot, [drawn], [frame.clock, ("task", "@task"), ("took", "@took")])
+
+
+def _process_bars(source: Source, frame: Frame, plot: Plot, index: Array, row: Array, colors: Array) -> None:
+    start, end = (numbers(source.chunks.column(name))[index] for name in ("t_start", "t_end"))
+    values = models.ColumnDataSource(
+        {
+            "t": frame.times(start, 0.0),
+            "end": frame.times(end, 0.0),
+            "top": row + 0.1,
+            "bottom": row + 0.9,
+            "color": list(colors),
+            **chunk_texts(source, index, owner_column(source.chunks) or "worker"),
+        }
     )
+    bars = plot.quad("t", "end", "top", "bottom", source=values, fill_color="color", line_color="color",
+                     fill_alpha=0.85, line_width=1)
     any_failed = (source.chunks.column("error.code")[index] >= 0).any()
     failed = [("error", "@error")] if any_failed else []
-    hover(plot, [bars], [CLOCK, *CHUNK_ROWS, *failed])
-    plot.y_range = models.Range1d(rows, 0)
-    plot.ygrid.grid_line_alpha = 0
-    _name_rows(plot, data.first_row, names)
-    return Chart("gantt", plot, keys, "Each bar is a chunk in the row of its worker.")
+    hover(plot, [bars], [frame.clock, *CHUNK_ROWS, *failed])
 
 
 def _busy(frame: Frame, data: Gantt, busy: Array, names: Sequence[str]) -> Chart:
-    """Of many chunks how many ran at a time, as shades."""
+    """Of many tasks how many ran at a time, as shades."""
     edges, rows = frame.times(data.edges, data.start), len(busy)
     busy = busy.astype(np.float32)
-    plot = frame.chart(_title(names), _height(rows))
+    plot = frame.chart(_height(rows))
     groups = np.arange(rows + 1) * len(names) // rows
     values = models.ColumnDataSource(
         {
@@ -109,7 +119,7 @@ def _busy(frame: Frame, data: Gantt, busy: Array, names: Sequence[str]) -> Chart
     hover(
         plot,
         [image],
-        [("worker", "@name"), ("chunks inside process(), per worker", "@image{0.00}")],
+        [("worker", "@name"), ("tasks at a time, per worker", "@image{0.00}")],
     )
     plot.y_range = models.Range1d(rows, 0)
     plot.ygrid.grid_line_alpha = 0
@@ -117,7 +127,8 @@ def _busy(frame: Frame, data: Gantt, busy: Array, names: Sequence[str]) -> Chart
     return Chart(
         "gantt",
         plot,
-        note=f"{data.n:,} chunks: the darker, the more of them ran at a time; "
+        _title(names),
+        note=f"{data.n:,} tasks: the darker, the more of them ran at a time; "
         f"{format_value(high, '1')} per worker is the darkest.",
     )
 
@@ -128,11 +139,11 @@ def _members(names: Sequence[str], first: int, end: int) -> str:
 
 
 def _height(rows: int) -> int:
-    return min(max(14 * rows, 90), 520) + 24
+    return min(max(14 * rows, 90), 520)
 
 
 def _title(names: Sequence[str]) -> str:
-    return f"Chunks per worker ({len(names):,} in the order of their first chunk)"
+    return f"Tasks per worker ({len(names):,} in the order of their first task)"
 
 
 def _name_rows(plot: Plot, first_row: Array, names: Sequence[str]) -> None:
@@ -142,11 +153,9 @@ def _name_rows(plot: Plot, first_row: Array, names: Sequence[str]) -> None:
     middles = [float(middle) for middle in (first_row[:-1] + first_row[1:]) / 2]
     plot.yaxis.ticker = models.FixedTicker(ticks=middles)
     # As plain texts: a name with dollar signs in it is no formula.
+    plain = [name.removeprefix("tcp://").removeprefix("tls://") for name in names]
     plot.yaxis.major_label_overrides = {
-        middle: models.PlainText(
-            text=shorten(name.removeprefix("tcp://").removeprefix("tls://"), 17)
-        )
-        for middle, name in zip(middles, names)
+        middle: models.PlainText(text=name) for middle, name in zip(middles, short_names(plain, 17))
     }
 
 
@@ -171,7 +180,8 @@ def chunk_texts(
     def texts(name: str) -> list[str]:
         known = [*chunks.categories(name), "-"]
         chosen = (known[code] for code in chunks.column(f"{name}.code")[index])
-        return [text if longest is None else shorten(text, longest) for text in chosen]
+        cut = shorten_path if name == "file" else shorten
+        return [text if longest is None else cut(text, longest) for text in chosen]
 
     def figures(name: str, unit: str) -> list[str]:
         return [
@@ -191,24 +201,3 @@ def chunk_texts(
         "took": figures("duration", "s"),
         "entries": [f"{start} to {stop}" for start, stop in zip(starts, stops)],
     }
-
-
-def _dataset_colors(source: Source, index: Array) -> tuple[list[Key], list[str]]:
-    """One colour per chunk, and the legend; datasets beyond those of the palette are grey."""
-    chunks = source.chunks
-    names = chunks.categories("dataset")
-    codes = chunks.column("dataset.code")[index]
-    failed = chunks.column("error.code")[index] >= 0
-    most = top(codes, len(names), {"chunks": np.ones(len(codes))}, limit=len(PALETTE))
-    colors = np.full(len(names) + 1, GREY, dtype=object)
-    keys = []
-    for code, color, count in zip(most.codes, (*PALETTE, GREY), most.columns["rows"]):
-        label = names[code] if code >= 0 else f"{most.rest:,} more datasets"
-        if code >= 0:
-            colors[code] = color
-        keys.append(Key(color, label, int(count)))
-    if not names:
-        colors[-1] = BLUE
-    if failed.any():
-        keys.append(Key(VERMILION, "failed", int(failed.sum())))
-    return keys, list(np.where(failed, VERMILION, colors[codes]))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from roastcoffea.binning import Array
+from roastcoffea.drawing import Scale
 from roastcoffea.report._bokeh import Plot, figure, models
 
 # Safe for colour-blind readers: the palette of Okabe and Ito, its blue a little lighter for dark ground.
@@ -21,7 +24,6 @@ BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, GREY = (
 # Of datasets: without that of failed chunks.
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#B59F00")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-CLOCK = ("at", "@t{%H:%M:%S.%3N}")
 
 
 def shades(color: str, count: int = 64) -> list[str]:
@@ -36,9 +38,6 @@ def _dress(plot: Plot) -> Plot:
     plot.background_fill_alpha = plot.border_fill_alpha = 0
     plot.outline_line_color = None
     plot.min_border_right = 12
-    plot.title.text_font = FONT
-    plot.title.text_font_size = "12px"
-    plot.title.text_font_style = "bold"
     plot.grid.grid_line_width = 1
     for axis in plot.axis:
         axis.axis_line_alpha = 0
@@ -46,6 +45,7 @@ def _dress(plot: Plot) -> Plot:
         axis.major_label_text_font = axis.axis_label_text_font = FONT
         axis.major_label_text_font_size = axis.axis_label_text_font_size = "11px"
         axis.axis_label_text_font_style = "normal"
+        axis.major_label_policy = models.NoOverlap(min_distance=6)
     plot.yaxis.minor_tick_line_color = None
     return plot
 
@@ -64,24 +64,27 @@ def chart(height: int, x_label: str, y_label: str, **options: Any) -> Plot:
         **options,
     )
     plot.xaxis.formatter = models.NumeralTickFormatter(format="0,0")
+    plot.xaxis.ticker.min_interval = 1  # closer ones would have the same label
     plot.yaxis.formatter = models.BasicTickFormatter(use_scientific=False)
     plot.min_border_left = 64
     return _dress(plot)
 
 
 class Key(NamedTuple):
-    """An entry of a legend that stands in the page, as it holds names."""
+    """An entry of a legend: how it is drawn ("box", "band", "line", "dots"), and how many bars it has."""
 
     color: str
     label: str
-    chunks: int
+    bars: int | None = None
+    mark: str = "box"
 
 
 class Chart(NamedTuple):
-    """A chart and where it belongs."""
+    """A chart and where it belongs. Title and legend stand in the page, where long texts wrap."""
 
     identity: str
     plot: Plot
+    title: str = ""
     keys: Sequence[Key] = ()
     note: str = ""
 
@@ -89,25 +92,25 @@ class Chart(NamedTuple):
 class Frame(NamedTuple):
     """The time of the run: all charts over it move together, and show the same moment."""
 
-    start: float  # of the run, seconds since 1970
+    start: float  # of the run, seconds since 1970: the zero of the axis
+    scale: Scale  # of the axis
     span: Any  # the range of the axis
     cursor: Any
     border: int
 
-    def chart(self, title: str, height: int = 118) -> Plot:
+    def chart(self, height: int = 96) -> Plot:
         box = models.BoxZoomTool(dimensions="width")
         wheel = models.WheelZoomTool(dimensions="width", modifiers={"ctrl": True})
         plot = figure(
             height=height,
             sizing_mode="stretch_width",
-            x_axis_type="datetime",
             x_range=self.span,
-            title=title,
             tools=[box, wheel, models.CrosshairTool(overlay=self.cursor, dimensions="height")],
             active_drag=box,
             active_scroll=wheel,
         )
-        plot.yaxis.formatter = models.BasicTickFormatter(use_scientific=False)
+        for axis in (plot.xaxis, plot.yaxis):
+            axis.formatter = models.BasicTickFormatter(use_scientific=False)
         plot.yaxis.ticker.desired_num_ticks = 4
         plot.min_border_left = self.border
         plot.xaxis.visible = False
@@ -115,30 +118,19 @@ class Frame(NamedTuple):
         return _dress(plot)
 
     def times(self, seconds: Array, start: float) -> Array:
-        """Seconds since `start` as the axis has them: milliseconds since the start of the run."""
-        return (seconds + (start - self.start)) * 1000.0
+        """Seconds since `start` as the axis has them: since the start of the run, in its unit."""
+        return np.asarray(self.scale(seconds + (start - self.start)))
 
+    @property
+    def clock(self) -> tuple[str, str]:
+        """The moment at the pointer."""
+        return "at", f"@t{{0,0.000}} {self.scale.unit}"
 
-def show_time(plot: Plot, milliseconds: float) -> None:
-    """Numbers below the last of the charts over time."""
-    clock = "%H:%M:%S"
-    # At the beginning, which counts as a day, the clock says as much.
-    day = "day %j" if milliseconds > 86_400_000 else clock
-    plot.xaxis.formatter = models.DatetimeTickFormatter(
-        microseconds="%S.%6N s",
-        milliseconds="%S.%3N s",
-        seconds=clock,
-        minsec=clock,
-        minutes=clock,
-        hourmin=clock,
-        hours=clock,
-        days=day,
-        months=day,
-        years=day,
-    )
-    plot.xaxis.axis_label = "time since the start, h:min:s"
-    plot.xaxis.visible = True
-    plot.height += 40
+    def show_time(self, plot: Plot) -> None:
+        """Numbers below the last of the charts over time."""
+        plot.xaxis.axis_label = f"time since the start of the run ({self.scale.unit})"
+        plot.xaxis.visible = True
+        plot.height += 40
 
 
 def hover(
@@ -150,7 +142,6 @@ def hover(
             renderers=renderers,
             tooltips=rows,
             mode="vline" if line else "mouse",
-            formatters={"@t": "datetime"},
             point_policy="snap_to_data" if line else "follow_mouse",
             attachment="horizontal",
         )

@@ -37,10 +37,11 @@ def json_script(identity: str, value: Any) -> str:
 
 
 def split_value(shown: str) -> tuple[str, str, str]:
-    """ "1.52 Gbps over wall time" as its number, its unit and the words behind it."""
-    found = re.fullmatch(r"([-+0-9.,e]+)(?: ?([^\s\d]\S*))?(.*)", shown)
+    """ "1.52 Gbps over wall time" as its number, its unit and the words behind it; "done, 4 of 4" has no unit."""
+    found = re.fullmatch(r"((?:[<>] )?[-+0-9.,]+)(?: ?([^\s\d]\S*))?(.*)", shown)
     if found is None:
-        return shown, "", ""
+        first, _, words = shown.partition(", ")
+        return first, "", words
     return found[1], found[2] or "", found[3].strip()
 
 
@@ -68,8 +69,6 @@ def number(value: float | int | None, unit: str) -> str:
     """A number as people read it."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
-    if unit == "1" and isinstance(value, float) and value.is_integer():
-        value = int(value)
     return format_value(value, unit)
 
 
@@ -115,6 +114,20 @@ def table(
         f"<thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody>{foot}</table></div>"
     )
+
+
+_NUMBER = re.compile(r"[<>~×]? ?[-+]?\d.*|[-~]")
+
+
+def text_table(kind: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts as they are; without headings where there are none. Columns of numbers have the class "n"."""
+    kinds = [' class="n"' if all(map(_NUMBER.fullmatch, column)) else "" for column in zip(*rows)]
+    head = "".join(f"<th{kind}>{text(heading)}</th>" for kind, heading in zip(kinds, headings))
+    body = "".join(
+        f"<tr>{''.join(f'<td{kind}>{name(cell)}</td>' for kind, cell in zip(kinds, row))}</tr>" for row in rows
+    )
+    top = f"<thead><tr>{head}</tr></thead>" if headings else ""
+    return f'<table class="{text(kind)}">{top}<tbody>{body}</tbody></table>'
 
 
 def _heading(column: Column, sorted_by: bool) -> str:

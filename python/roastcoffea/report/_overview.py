@@ -1,4 +1,4 @@
-"""The parts of the summary: tiles of the challenge, tables of facts, origin of the run."""
+"""The parts of the summary: tiles of the main facts, tables of facts, origin of the run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,9 @@ def headline(source: Source) -> str:
 
 
 def tiles(source: Source) -> str:
-    """The challenge card: one tile per figure."""
-    table = source.tables.get("challenge")
-    if table is None:
-        return ""
-    return (
-        f'<div class="tiles">{"".join(_tile(label, value) for label, value in table["rows"])}</div>'
-    )
+    """The main facts: one tile for each."""
+    made = "".join(_tile(label, value) for label, value in source.summary.cards)
+    return f'<div class="tiles">{made}</div>'
 
 
 def _tile(label: str, value: str) -> str:
@@ -43,7 +39,7 @@ def _tile(label: str, value: str) -> str:
 
 
 def _is_facts(table: _SummaryTable) -> bool:
-    return table["columns"] == _FACTS and table["id"] not in ("challenge", "quality")
+    return table["columns"] == _FACTS and table["id"] != "quality"
 
 
 def cards(source: Source) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from roastcoffea._core import format_value
 from roastcoffea.binning import Array, Outliers, Pairs, numbers, outliers, pairs
-from roastcoffea.drawing import shorten
+from roastcoffea.drawing import short_names
 from roastcoffea.report._bokeh import Plot, models, value
 from roastcoffea.report._data import Source
 from roastcoffea.report._gantt import CHUNK_ROWS, chunk_texts
@@ -95,7 +95,7 @@ def _outliers(plot: Plot, source: Source, found: Outliers, x: Array, y: Array) -
         "x", "y", source=values, marker="diamond", size=9, fill_color=VERMILION, line_color=None
     )
     hover(plot, [marks], CHUNK_ROWS)
-    _labels(plot, x, y, index, [shorten(name.rpartition("/")[2], 32) for name in texts["file"]])
+    _labels(plot, x, y, index, short_names([name.rpartition("/")[2] for name in texts["file"]], 32))
     columns = [
         Column("File"),
         Column("Dataset"),

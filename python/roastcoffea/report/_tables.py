@@ -154,9 +154,43 @@ def sections(source: Source) -> str:
     return _table("Section", list(entries), found, _SECTIONS)
 
 
+_TASK_UNITS = ("1", "s", "s", "s", "1", "bytes")
+_TASK_HINTS = ("tries that the scheduler saw", "computing, all threads together", "", "by Dask's own count",
+               "raised, or lost with a worker", "size of the results in memory")
+
+
+_STORAGE_UNITS = ("1", "bytes", "1", "bytes/s", "s", "%")
+_STORAGE_HINTS = ("", "opening included", "as uproot asks for them", "what one thread gets inside reads",
+                  "in reads, while nobody of the process computed", "the waiting, of the time in process()")
+
+
+def tasks(source: Source) -> str:
+    """The tasks of Dask by the beginning of their keys, as in the summary."""
+    return _as_in_summary(source, "tasks", "table-task", _TASK_UNITS, _TASK_HINTS, first=2)
+
+
+def storages(source: Source) -> str:
+    """The reads by the protocol and host of the files, as in the summary."""
+    return _as_in_summary(source, "storages", "table-storage", _STORAGE_UNITS, _STORAGE_HINTS, first=5)
+
+
+def _as_in_summary(
+    source: Source, which: str, place: str, units: tuple[str, ...], hints: tuple[str, ...], first: int
+) -> str:
+    found = source.tables.get(which)
+    if found is None:
+        return ""
+    what, *headings = found["columns"]
+    columns = [Column(what), *(Column(*one) for one in zip(headings, units, hints, strict=True))]
+    rows = [Row([cells[0], *figures[1:]]) for cells, figures in zip(found["rows"], found["numbers"], strict=True)]
+    return table(place, columns, rows, first=first)
+
+
 TABLES = (
+    ("Tasks", tasks),
     ("Datasets", datasets),
     ("Files", files),
+    ("Storage", storages),
     ("Branches", branches),
     ("Sections", sections),
     ("Workers", workers),

@@ -8,9 +8,7 @@
 
   // What each sort of model takes from the page's variables.
   const paints = {
-    Title: {text_color: "--ink"},
     Grid: {grid_line_color: "--grid"},
-    Legend: {label_text_color: "--soft"},
     LabelSet: {text_color: "--ink"},
     axis: {major_label_text_color: "--soft", axis_label_text_color: "--soft"},
   };

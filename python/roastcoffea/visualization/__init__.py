@@ -9,7 +9,7 @@ PLOTS = {
     "plot_core_second_budget": ("budget", "budget"),
     "plot_throughput_and_workers_timeline": ("throughput", "info", "tracking"),
     "plot_throughput_timeline": ("throughput", "info", "tracking"),
-    "plot_chunk_gantt": ("gantt", "chunks"),
+    "plot_chunk_gantt": ("gantt", "tasks"),
     "plot_runtime_distribution": ("chunks", "chunks"),
     "plot_runtime_vs_events": ("chunks", "chunks"),
     "plot_peak_memory_per_chunk": ("memory", "chunks"),

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from roastcoffea.binning import Array
-from roastcoffea.drawing import Scale, scale_of, shorten
+from roastcoffea.drawing import Scale, scale_of, short_names, time_scale
 from roastcoffea.visualization._figure import Axes, Colors, Figure, style_axes
-
-
-_TIMES = (Scale(3600, "h"), Scale(60, "min"), Scale(1, "s"), Scale(1e-3, "ms"), Scale(1e-6, "µs"))
-
-
-def time_scale(largest: float) -> Scale:
-    """For seconds up to `largest`: two minutes or hours at least, so that a minute is 60 s."""
-    if largest <= 0:
-        return Scale(1, "s")
-    least = 2 if largest >= 60 else 1
-    return next((scale for scale in _TIMES if largest >= least * scale.divisor), _TIMES[-1])
 
 
 def unit_scale(largest: float, unit: str) -> Scale:
@@ -33,20 +22,36 @@ def unit_scale(largest: float, unit: str) -> Scale:
 # ---- axes ----
 
 
-def time_axis(axes: Axes, start: float, end: float) -> Scale:
-    """Time since the start, whose date stands in the corner; `end` is the last moment (s)."""
-    scale = time_scale(end)
+class Clock(NamedTuple):
+    """Seconds since the first moment of the data, as the axis of time shows them."""
+
+    divisor: float
+    unit: str
+    shift: float  # from the zero of the axis to the first moment of the data, s
+
+    def __call__(self, seconds: Any) -> Any:
+        return (np.asarray(seconds) + self.shift) / self.divisor
+
+
+def time_axis(axes: Axes, start: float | None, first: float, end: float) -> Clock:
+    """Time since the start of the run, or since the `first` moment of the data where the start is not known.
+
+    Moments are in seconds since 1970; `end` is the last one, in seconds since the first.
+    """
+    zero = first if start is None else start
+    scale = time_scale(max(first - zero + end, 0.0))
+    clock = Clock(*scale, first - zero)
     axes.set_xlabel(f"Time since start ({scale.unit})")
     # Years of a clock that does not count from 1970 mean nothing.
-    if start > 86400 * 365:
-        note(axes, f"start: {datetime.fromtimestamp(start, UTC):%Y-%m-%d %H:%M:%S} UTC")
-    last = end / scale.divisor
-    if last > 0:
-        axes.set_xlim(-0.01 * last, 1.01 * last)
+    if zero > 86400 * 365:
+        note(axes, f"start: {datetime.fromtimestamp(zero, UTC):%Y-%m-%d %H:%M:%S} UTC")
+    low, high = min(float(clock(0.0)), 0.0), float(clock(end))
+    if high > low:
+        axes.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
     else:
         axes.set_xlim(-0.5, 0.5)
         axes.set_xticks([0])
-    return scale
+    return clock
 
 
 def note(axes: Axes, text: str, side: str = "right", below: int = 24, **options: Any) -> None:
@@ -71,7 +76,7 @@ def from_zero(axes: Axes, largest: float, least_top: float = 0.0) -> None:
 
 def count_axis(axis: Any) -> None:
     """Whole numbers, with commas."""
-    axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
@@ -163,7 +168,7 @@ def color_bar(figure: Figure, axes: Axes, image: Any, label: str) -> None:
 
 def row_names(axes: Axes, names: Sequence[str], largest: float, space: float) -> None:
     """Rows from top to bottom; the axis ends at `space` times the largest value, for texts behind the bars."""
-    axes.set_yticks(range(len(names)), [shorten(name) for name in names])
+    axes.set_yticks(range(len(names)), short_names(names))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, largest * space if largest > 0 else 1)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from roastcoffea import _core
 from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.drawing import zero_of
 
 Tracking: TypeAlias = Mapping[str, Any] | _core.WorkerSeries | _core.Run | None
 Chunks: TypeAlias = Iterable[Mapping[str, Any]] | _core.Table | _core.Run | None
@@ -36,24 +37,43 @@ def tracking_of(tracking_data: Tracking) -> _core.Run:
     return _core.Run(series=tracking_data)
 
 
-def _run_of(chunks: Iterable[Mapping[str, Any]] | _core.Run | None) -> _core.Run:
+def start_of(*data: Any) -> float | None:
+    """The start of the run that the data are from; None if they do not know it, as plain dicts and lists."""
+    known = (
+        one.t_start if isinstance(one, _core.Run) else getattr(one, "run_start", None) for one in data
+    )
+    return next((zero for start in known if (zero := zero_of(start)) is not None), None)
+
+
+_BAR_COLUMNS = ("t_start", "duration", "before_process_s", "worker", "host", "dataset", "error")
+
+
+def run_of(chunks: Chunks) -> _core.Run:
+    """A run with the chunks; from a table those columns that bars are drawn from."""
     if isinstance(chunks, _core.Run):
         return chunks
+    if isinstance(chunks, _core.Table):
+        columns = [chunks.column(name).tolist() for name in _BAR_COLUMNS]
+        rows = zip(*columns, strict=True)
+        chunks = [
+            {name: cell for name, cell in zip(_BAR_COLUMNS, row) if cell is not None and cell == cell}
+            for row in rows
+        ]
     listed = chunks if isinstance(chunks, list) else list(chunks or ())
     return _core.Run(chunks=listed)
 
 
-def chunks_of(chunks: Chunks) -> _core.Table:
-    """The table of the chunks, of which there must be one at least."""
-    table = chunks if isinstance(chunks, _core.Table) else _run_of(chunks).chunks
+def chunks_of(chunks: Chunks, what: str = "chunk metrics") -> _core.Table:
+    """The table of the chunks, of which there must be one at least. `what` is missing otherwise."""
+    table = chunks if isinstance(chunks, _core.Table) else run_of(chunks).chunks
     if len(table) == 0:
-        raise ValueError(f"No chunk metrics available: {DECORATE}")
+        raise ValueError(f"No {what} available: {DECORATE}")
     return table
 
 
 def reads_of(chunks: Chunks) -> _core.Table:
     """The table of the reads of each branch."""
-    table = chunks if isinstance(chunks, _core.Table) else _run_of(chunks).reads
+    table = chunks if isinstance(chunks, _core.Table) else run_of(chunks).reads
     if len(table) == 0:
         raise ValueError(
             f"No reads of branches available: {DECORATE}; they are measured where the events come "

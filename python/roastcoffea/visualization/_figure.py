@@ -5,7 +5,8 @@ itself in a notebook (``_repr_png_``).
 
 There is one exception for interactive use. If pyplot is in use and its backend can show figures (a window, a notebook's
 inline backend), a figure belongs to pyplot, so that it appears below the cell or with ``plt.show()``. In a script that
-saves the figure to a file it does not, because nothing would close it.
+saves the figure to a file it does not, because nothing would close it. In a cell that ends with ``fig`` it leaves pyplot
+when it is shown.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ except ImportError as error:
         "plots need matplotlib, which cannot be imported here: install it with "
         "`python -m pip install matplotlib`"
     ) from error
+
+from roastcoffea.kernel import in_kernel
 
 Output = str | PathLike[str] | None
 Size = tuple[float, float]
@@ -57,6 +60,14 @@ _nothing_shown = 0
 class PlotFigure(Figure):
     """A figure that a notebook can show without pyplot."""
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """Called before a notebook shows the figure, in whatever format. The inline backend shows all figures of pyplot
+        at the end of a cell: one that the cell itself shows leaves pyplot, or it would be there twice."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None and "inline" in pyplot.get_backend().lower():
+            pyplot.close(self)
+        return {}
+
     def _repr_png_(self) -> bytes:
         target = io.BytesIO()
         self.savefig(target, format="png", dpi=self.dpi)
@@ -75,15 +86,9 @@ class unshown:
         _nothing_shown -= 1
 
 
-def _in_kernel() -> bool:
-    """Whether this is a notebook, where figures are shown even before pyplot is imported."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and getattr(shell, "kernel", None) is not None
-
-
 def _shown(output_path: Output) -> bool:
-    if _nothing_shown or ("matplotlib.pyplot" not in sys.modules and not _in_kernel()):
+    # A notebook shows figures even before pyplot is imported.
+    if _nothing_shown or ("matplotlib.pyplot" not in sys.modules and not in_kernel()):
         return False
     from matplotlib import pyplot
 

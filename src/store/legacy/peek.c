@@ -127,3 +127,42 @@ roast_status roast_legacy_peek(const char *path, roast_legacy_head *out, roast_e
     *out = head;
     return ROAST_OK;
 }
+
+/* "chunk=500, site=desy"; what is no object, and values other than texts, as JSON. */
+static roast_status put_config(const json_t *config, roast_sink *out, roast_error *err) {
+    const char *key;
+    json_t *value;
+    size_t key_len, len;
+    char *text;
+    bool first = true;
+    json_object_keylen_foreach((json_t *)config, key, key_len, value) {
+        roast_sink_puts(out, first ? "" : ", ");
+        first = false;
+        roast_sink_str(out, (roast_str){key, key_len});
+        roast_sink_puts(out, "=");
+        if (json_is_string(value)) {
+            roast_sink_str(out, roast_legacy_text(value));
+            continue;
+        }
+        ROAST_TRY(roast_legacy_dump(value, &text, &len, err));
+        roast_sink_str(out, (roast_str){text, len});
+        roast_free(text);
+    }
+    return ROAST_OK;
+}
+
+roast_status roast_legacy_config(const char *path, roast_sink *out, roast_error *err) {
+    static const char name[] = "config.json";
+    roast_buffer text = {0};
+    json_t *config;
+    roast_status status = roast_path_read(path, name, ROAST_LEGACY_MAX_SMALL_FILE, &text, err);
+    if (status == ROAST_OK)
+        status =
+            roast_legacy_parse((roast_str){(const char *)text.data, text.len}, name, &config, err);
+    if (status == ROAST_OK) {
+        status = put_config(config, out, err);
+        json_decref(config);
+    }
+    roast_buffer_reset(&text);
+    return status == ROAST_ENOTFOUND ? ROAST_OK : status;
+}

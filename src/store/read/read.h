@@ -33,5 +33,8 @@ struct roast_store {
 roast_status roast_read_small(roast_store *store, roast_error *err);
 /* Puts the large ones into the head. */
 roast_status roast_read_large(roast_store *store, roast_error *err);
+/* Gives the chunks to `take`. */
+roast_status roast_read_chunks(const roast_store *store, roast_chunks_taker take, void *context,
+                               roast_error *err);
 
 #endif

@@ -11,7 +11,7 @@ __all__ = ["COMMON", "get_parser", "is_common", "known_parsers", "plugin_backend
 
 # Tracking data has one form, whoever collected it; a backend may still bring a parser of its own.
 COMMON = "common"
-_PARSERS: dict[str, Any] = dict.fromkeys((COMMON, "dask", "local"), TrackingDataParser)
+_PARSERS: dict[str, Any] = dict.fromkeys((COMMON, "dask", "local", "parsl", "taskvine"), TrackingDataParser)
 _GROUP = "roastcoffea.backends"
 
 

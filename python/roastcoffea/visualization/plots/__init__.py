@@ -15,9 +15,10 @@ from roastcoffea.visualization.plots.gantt import *  # noqa: F403
 from roastcoffea.visualization.plots.io import *  # noqa: F403
 from roastcoffea.visualization.plots.memory import *  # noqa: F403
 from roastcoffea.visualization.plots.per_task import *  # noqa: F403
+from roastcoffea.visualization.plots.runs import *  # noqa: F403
 from roastcoffea.visualization.plots.scaling import *  # noqa: F403
 from roastcoffea.visualization.plots.sections import *  # noqa: F403
 from roastcoffea.visualization.plots.throughput import *  # noqa: F403
 from roastcoffea.visualization.plots.workers import *  # noqa: F403
 
-__all__ = ["Plots", "extract_per_task_metrics", "plot_all", *PLOTS]  # noqa: F405
+__all__ = ["Plots", "extract_per_task_metrics", "plot_all", "plot_scaling", *PLOTS]  # noqa: F405

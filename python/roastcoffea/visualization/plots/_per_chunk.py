@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,15 @@ LEAST_STRETCH = 10
 BAND = "Lowest to highest\nof {:,} chunks"
 
 
-def ranges_of(table: Table, column: str, missing: str) -> Ranges:
-    """The values of a column; many values are combined into ranges of neighbours."""
+def ranges_of(table: Table, values: Any) -> Ranges | None:
+    """A value per chunk; many values are combined into ranges of neighbours. None if there is none."""
     groups = len(table) if len(table) <= MOST_BARS else min(STRETCHES, len(table) // LEAST_STRETCH)
-    data = ranges(table.column(column), groups, table.column("t_start"))
+    return ranges(values, groups, table.column("t_start"))
+
+
+def ranges_in(table: Table, column: str, missing: str) -> Ranges:
+    """The same for the values of a column; ValueError with the text if there is none."""
+    data = ranges_of(table, table.column(column))
     if data is None:
         raise ValueError(missing)
     return data

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from roastcoffea.binning import Line, Timeline, timeline
-from roastcoffea.drawing import Scale, shorten
+from roastcoffea.drawing import short_names
 from roastcoffea.visualization._axes import (
-    band, count_axis, from_zero, legend, line, steps_area, time_axis,
+    Clock, band, count_axis, from_zero, legend, line, steps_area, time_axis,
 )
-from roastcoffea.visualization._data import TRACK, Tracking, tracking_of
+from roastcoffea.visualization._data import TRACK, Tracking, start_of, tracking_of
 from roastcoffea.visualization._figure import Axes, Colors, Drawn, Output, Size, finish, new_figure
 
 
@@ -19,6 +19,7 @@ from roastcoffea.visualization._figure import Axes, Colors, Drawn, Output, Size,
 MOST_LINES = 40
 LINE_POINTS = 400
 SMOOTH_POINTS = 150
+SMALL_SHARE = 25  # per cent
 
 
 class Measure(NamedTuple):
@@ -60,7 +61,7 @@ def draw_mean(
     """The mean over workers, and how far they lie apart."""
     data, label = _timeline_of(tracking_data, measure)
     figure, axes = new_figure(figsize, output_path)
-    times = _times(axes, data)(data.time)
+    times = _times(axes, tracking_data, data)(data.time)
     n = data.n_workers
     if n > 1:
         band(axes, times, data.min, data.max, "Lowest to highest", Colors.blue, 0.14)
@@ -79,7 +80,7 @@ def draw_total(
     """The sum over workers."""
     data, label = _timeline_of(tracking_data, measure)
     figure, axes = new_figure(figsize, output_path)
-    steps_area(axes, _times(axes, data)(data.time), data.sum, label)
+    steps_area(axes, _times(axes, tracking_data, data)(data.time), data.sum, label)
     return finish(figure, axes, title, output_path)
 
 
@@ -95,7 +96,8 @@ def draw_per_worker(
     named = max(0, max_legend_entries)
     data, label = _timeline_of(tracking_data, measure, lines=max(named, MOST_LINES + 1))
     figure, axes = new_figure(figsize, output_path)
-    scale = _times(axes, data)
+    scale = _times(axes, tracking_data, data)
+    names = short_names([one.name for one in data.lines])
     n, lines = data.n_workers, data.lines
     crowded = n > max(MOST_LINES, named)
     if crowded:
@@ -110,7 +112,7 @@ def draw_per_worker(
             axes,
             scale(one.time),
             one.values,
-            shorten(one.name) if front else "_others",
+            names[place] if front else "_others",
             Colors.series[place % len(Colors.series)] if front else Colors.rest,
             # Whole numbers jump; means of them do not.
             steps=measure.whole and len(one.time) < SMOOTH_POINTS,
@@ -124,9 +126,9 @@ def draw_per_worker(
     return finish(figure, axes, title, output_path)
 
 
-def _times(axes: Axes, data: Timeline) -> Scale:
+def _times(axes: Axes, tracking_data: Tracking, data: Timeline) -> Clock:
     """The axis ends with the last point that is drawn."""
-    return time_axis(axes, data.start, float(data.time[-1]))
+    return time_axis(axes, start_of(tracking_data), data.start, float(data.time[-1]))
 
 
 def _name_workers(axes: Axes, n: int, named: int, crowded: bool, title: str) -> None:
@@ -159,4 +161,5 @@ def _value_axis(
         count_axis(axes.yaxis)
     share = measure.percent and label == measure.label
     largest = max(one.values.max() for one in lines) if lines else np.nanmax(data.max)
-    from_zero(axes, float(largest), 102 if share else 0)
+    # Against 100 % small shares would be a line on the axis.
+    from_zero(axes, float(largest), 102 if share and largest > SMALL_SHARE else 0)

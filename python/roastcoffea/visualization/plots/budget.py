@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.drawing import BUDGET_PARTS
-from roastcoffea.visualization._axes import legend, note, row_bars, row_names, time_scale
+from roastcoffea.drawing import BUDGET_PARTS, time_scale
+from roastcoffea.visualization._axes import legend, note, row_bars, row_names
 from roastcoffea.visualization._data import Metrics, metrics_of
 from roastcoffea.visualization._figure import (
     Axes, Colors, Drawn, Output, Size, finish, new_figure, style_axes,
@@ -17,6 +17,7 @@ __all__ = ["plot_core_second_budget"]
 
 MOST_BARS = 25
 # The number of a smaller share would not fit into its part.
+LEAST_SHARE = 0.0005  # below this a part would be 0.0%
 LEAST_TEXT = 0.045
 
 
@@ -91,6 +92,8 @@ def _label(label: str, key: str, shown: list[tuple[str, dict[str, float]]]) -> s
         return label
     parts = shown[0][1]
     share = parts[key] / sum(value for value in parts.values() if value > 0)
+    if share < LEAST_SHARE:
+        return f"_{label}"
     return f"{label}: {format_value(parts[key], 's')} ({share:.1%})"
 
 

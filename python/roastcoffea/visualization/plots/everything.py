@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from roastcoffea import _core
+from roastcoffea.aggregation.on_demand import MadeOnDemand
+from roastcoffea.binning import tasks, worker_counts
 from roastcoffea.visualization import PLOTS
+from roastcoffea.visualization._data import run_of, start_of, tracking_of
 from roastcoffea.visualization._figure import unshown
 
 __all__ = ["Plots", "plot_all"]
@@ -35,18 +40,34 @@ class _Source:
         self.metrics = self._metrics_of(source)
         self.tracking = self._part(source, "tracking_data", "tracking_data")
         if self.run is not None and self.run.series is not None:
-            self.tracking = self.run.series
-        chunks = self._part(source, "chunk_metrics", "raw_chunk_metrics")
-        chunk_run = self.run
-        if (chunk_run is None or not len(chunk_run.chunks)) and chunks:
-            chunk_run = _core.Run(chunks=chunks)
-        self.chunks = chunk_run.chunks if chunk_run is not None and len(chunk_run.chunks) else None
-        self.reads = chunk_run.reads if chunk_run is not None and len(chunk_run.reads) else None
+            self.tracking = self.run
+        self.chunks = self._chunks_of(self._part(source, "chunk_metrics", "raw_chunk_metrics"))
+        self.info = self.chunks if self.chunks is not None else self.metrics.get("chunk_info")
+        self.reads = self.chunks.reads if self.chunks is not None and len(self.chunks.reads) else None
+        self.tasks = self.chunks if self.chunks is not None else self.run
         self.spans = self._part(source, "span_metrics", "raw_span_metrics")
         if not self.spans and self.run is not None:
             self.spans = self.run.spans
-        self.info = self.chunks if self.chunks is not None else self.metrics.get("chunk_info")
         self.budget = self._budget_of(source) or {}
+
+    def _chunks_of(self, chunks: Any) -> _core.Run | None:
+        """A run with chunks; None if there are none."""
+        if self.run is not None and len(self.run.chunks):
+            return self.run
+        zero = start_of(self.run) or self._earliest(chunks)
+        if isinstance(self.tracking, Mapping) and start_of(self.tracking) is None:
+            self.tracking = MadeOnDemand(functools.partial(dict, self.tracking), run_start=zero)
+        return _core.Run(chunks=chunks, t_start=zero, t_end=zero) if chunks else None
+
+    def _earliest(self, chunks: Any) -> float | None:
+        """The first moment of plain data, which do not know when their run began: the zero of all their plots."""
+        moments = []
+        with suppress(TypeError, ValueError):  # each plot says itself what is wrong
+            if self.tracking is not None and (counts := worker_counts(tracking_of(self.tracking))) is not None:
+                moments.append(counts.start)
+            if chunks and (bars := tasks(run_of(chunks))) is not None:
+                moments.append(bars.bars.start)
+        return min(moments, default=None)
 
     def _metrics_of(self, source: Any) -> Mapping[str, Any]:
         if isinstance(source, Mapping):

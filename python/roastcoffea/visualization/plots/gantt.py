@@ -1,4 +1,4 @@
-"""The chunks of each worker over time."""
+"""The tasks of each worker over time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roastcoffea.binning import Array, Gantt, gantt
-from roastcoffea.drawing import Scale, owner_column, shorten
-from roastcoffea.visualization._axes import color_bar, legend, time_axis
-from roastcoffea.visualization._data import DECORATE, Chunks, chunks_of
+from roastcoffea.binning import Array, Gantt, Group, Tasks, numbers, task_groups, tasks
+from roastcoffea.drawing import owner_column, short_names
+from roastcoffea.visualization._axes import Clock, color_bar, legend, time_axis
+from roastcoffea.visualization._data import DECORATE, Chunks, chunks_of, run_of, start_of
 from roastcoffea.visualization._figure import (
     Axes, Colors, Drawn, Figure, Output, Size, finish, new_figure, style_axes,
 )
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_chunk_gantt"]
 
-MOST_CHUNKS = 5000
+MOST_BARS = 5000
 MOST_ROWS = 100
 MOST_NAMES = 30
 # Colours of datasets, without that of failed chunks.
@@ -30,94 +30,76 @@ def plot_chunk_gantt(
     chunk_metrics: Chunks,
     output_path: Output = None,
     figsize: Size = (12, 7),
-    title: str = "Chunks Per Worker Over Time",
+    title: str = "Tasks Per Worker Over Time",
     max_legend_entries: int = 5,
 ) -> Drawn:
-    """One bar per chunk in the row of its worker, coloured by dataset, failed ones in red.
+    """One bar per task in the row of its worker's thread, failed ones in red.
 
-    Workers with several threads have several rows.
+    A task of a chunk has the colour of its dataset, strong while process() ran, light before and after. All tasks are
+    known of a run (``mc.run``); a list of chunks knows their own tasks only.
 
-    Beyond 5,000 chunks or 100 workers: how many chunks of a worker ran at a time, as shades.
+    Beyond 5,000 tasks or 100 workers: how many tasks of a worker ran at a time, as shades.
     """
-    table = chunks_of(chunk_metrics)
-    column = owner_column(table)
-    if column is None:
-        raise ValueError(f"No worker in chunk metrics: {DECORATE}")
-    owners = table.categories(column)
-    data = gantt(
-        table.column(f"{column}.code"),
-        table.column("t_start"),
-        table.column("t_end"),
-        limit=MOST_CHUNKS,
-        rows=MOST_ROWS,
-    )
+    run = run_of(chunk_metrics)
+    data = tasks(run, MOST_BARS, MOST_ROWS)
     if data is None:
-        raise ValueError(f"No times or no workers in chunk metrics: {DECORATE}")
+        chunks_of(run)
+        raise ValueError(f"No times in chunk metrics: {DECORATE}")
+    if run.attempts is None and owner_column(run.chunks) is None:
+        raise ValueError(f"No worker in chunk metrics: {DECORATE}")
     figure, axes = new_figure(figsize, output_path)
-    style_axes(axes, grid="x" if data.busy is None else "")
-    scale = time_axis(axes, data.start, float(data.edges[-1]))
-    if data.busy is None:
-        _draw_bars(axes, data, table, scale, max(1, max_legend_entries))
+    style_axes(axes, grid="x" if data.bars.busy is None else "")
+    clock = time_axis(axes, start_of(chunk_metrics), data.bars.start, float(data.bars.edges[-1]))
+    if data.bars.busy is None:
+        _draw_bars(axes, data, run.chunks, clock, max(1, max_legend_entries))
     else:
-        _draw_shades(figure, axes, data, data.busy, scale)
-    _name_rows(axes, data, [owners[code] for code in data.owners])
+        _draw_shades(figure, axes, data.bars, data.bars.busy, clock)
+    _name_rows(axes, data.bars, data.workers)
     return finish(figure, axes, title, output_path)
 
 
-def _draw_bars(axes: Axes, data: Gantt, table: Table, scale: Scale, entries: int) -> None:
+def _draw_bars(axes: Axes, data: Tasks, chunks: Table, clock: Clock, entries: int) -> None:
+    from matplotlib.patches import Patch
+
+    bars = data.bars
+    color, groups = task_groups(data, chunks, min(entries, len(_SERIES)))
+    palette = np.array([*_SERIES, Colors.rest], dtype=object)
+    colors = np.where(data.failed, Colors.vermilion, palette[color])
+    inside = data.chunk >= 0
+    _draw_boxes(axes, clock, bars.left, bars.width, bars.row, colors, np.where(inside, 0.35, 0.85))
+    handles = [Patch(facecolor=palette[group.color], label=text) for group, text in _texts(groups)]
+    if inside.any():
+        start, end = (numbers(chunks.column(name))[data.chunk[inside]] for name in ("t_start", "t_end"))
+        _draw_boxes(axes, clock, start - bars.start, end - start, bars.row[inside], colors[inside], 1.0)
+        if (bars.width[inside] > end - start + 1e-6).any():
+            handles.append(Patch(facecolor=Colors.ink, alpha=0.2, label="light: before and\nafter process()"))
+    if data.failed.any():
+        handles.append(Patch(facecolor=Colors.vermilion, label=f"failed ({int(data.failed.sum()):,})"))
+    legend(axes, handles=handles)
+
+
+def _draw_boxes(
+    axes: Axes, clock: Clock, left: Array, width: Array, row: Array, colors: Array, alpha: Array | float
+) -> None:
     from matplotlib.collections import PolyCollection
-    from matplotlib.patches import Patch
 
-    left = scale(data.left)
+    begin = clock(left)
     # Narrower than this a bar would not be seen at all.
-    width = np.maximum(scale(data.width), 4e-4 * scale(data.edges)[-1])
-    top = data.row + 0.1
-    corners = np.stack(
-        [
-            np.stack([left, top], 1),
-            np.stack([left + width, top], 1),
-            np.stack([left + width, top + 0.8], 1),
-            np.stack([left, top + 0.8], 1),
-        ],
-        1,
-    )
-    datasets = table.categories("dataset")
-    codes = table.column("dataset.code")[data.chunk]
-    failed = table.column("error.code")[data.chunk] >= 0
-    colors, handles = _dataset_colors(datasets, codes, entries)
-    face = np.where(failed, Colors.vermilion, colors)
+    end = np.maximum(clock(left + width), begin + 4e-4 * np.ptp(axes.get_xlim()))
+    top, bottom = row + 0.1, row + 0.9
+    corners = np.stack([np.stack([x, y], 1) for x, y in ((begin, top), (end, top), (end, bottom), (begin, bottom))], 1)
     axes.add_collection(
-        PolyCollection(list(corners), facecolors=list(face), edgecolors="white", linewidths=0.3)
+        PolyCollection(list(corners), facecolors=list(colors), alpha=alpha, edgecolors="white", linewidths=0.3)
     )
-    if failed.any():
-        handles.append(Patch(facecolor=Colors.vermilion, label=f"failed ({int(failed.sum()):,})"))
-    if handles:
-        legend(axes, handles=handles)
 
 
-def _dataset_colors(datasets: list[str], codes: Array, entries: int) -> tuple[Array, list[object]]:
-    """One colour per chunk; datasets beyond the entries of the legend are grey."""
-    from matplotlib.patches import Patch
-
-    chunks = np.bincount(codes[codes >= 0], minlength=len(datasets))
-    most = [int(code) for code in np.argsort(-chunks, kind="stable")][: min(entries, len(_SERIES))]
-    palette = np.full(len(datasets) + 1, Colors.rest, dtype=object)
-    handles: list[object] = []
-    for place, code in enumerate(most):
-        palette[code] = _SERIES[place]
-        handles.append(
-            Patch(facecolor=_SERIES[place], label=f"{shorten(datasets[code])} ({chunks[code]:,})")
-        )
-    left = len(datasets) - len(most)
-    if left > 0:
-        handles.append(Patch(facecolor=Colors.rest, label=f"… and {left:,} more datasets"))
-    if not datasets:
-        palette[-1] = Colors.blue
-    return palette[codes], handles
+def _texts(groups: list[Group]) -> list[tuple[Group, str]]:
+    names = short_names([group.label for group in groups])
+    return [(group, f"{name} ({group.n:,})") for group, name in zip(groups, names)]
 
 
-def _draw_shades(figure: Figure, axes: Axes, data: Gantt, busy: Array, scale: Scale) -> None:
-    edges = scale(data.edges)
+def _draw_shades(figure: Figure, axes: Axes, data: Gantt, busy: Array, clock: Clock) -> None:
+    edges = clock(data.edges)
     image = axes.imshow(
         busy,
         aspect="auto",
@@ -126,7 +108,7 @@ def _draw_shades(figure: Figure, axes: Axes, data: Gantt, busy: Array, scale: Sc
         vmin=0,
         extent=(float(edges[0]), float(edges[-1]), len(data.owners), 0),
     )
-    color_bar(figure, axes, image, f"Chunks running per worker ({data.n:,} in all)")
+    color_bar(figure, axes, image, f"Tasks running per worker ({data.n:,} in all)")
 
 
 def _name_rows(axes: Axes, data: Gantt, names: list[str]) -> None:
@@ -135,7 +117,7 @@ def _name_rows(axes: Axes, data: Gantt, names: list[str]) -> None:
     axes.set_ylim(float(first_row[-1]), 0)
     if len(names) <= MOST_NAMES:
         middles = (first_row[:-1] + first_row[1:]) / 2
-        axes.set_yticks(middles, [shorten(name, 28) for name in names])
+        axes.set_yticks(middles, short_names(names, 28))
         axes.tick_params(axis="y", length=0)
         across = axes.get_yaxis_transform()
         axes.hlines(first_row[1:-1], 0, 1, transform=across, color=Colors.grid, linewidth=0.6)
@@ -143,4 +125,4 @@ def _name_rows(axes: Axes, data: Gantt, names: list[str]) -> None:
     rows = len(first_row) - 1
     merged = f", {len(names) / rows:.0f} to a row" if rows < len(names) else ""
     axes.set_yticks([])
-    axes.set_ylabel(f"{len(names):,} workers, in the order of their first chunk{merged}")
+    axes.set_ylabel(f"{len(names):,} workers, in the order of their first task{merged}")

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from roastcoffea._core import format_value
-from roastcoffea.binning import group_sums, histogram
+from roastcoffea._core import Table, format_value
+from roastcoffea.binning import Array, group_sums, histogram
 from roastcoffea.drawing import Scale, scale_of
 from roastcoffea.visualization._axes import count_axis, note, row_bars, row_names, unit_scale
 from roastcoffea.visualization._data import (
-    DECORATE, Chunks, Metrics, chunks_of, metrics_of, reads_of,
+    DECORATE, Chunks, Metrics, chunks_of, metrics_of, reads_of, run_of,
 )
 from roastcoffea.visualization._figure import (
     Colors, Drawn, Output, Size, finish, new_figure, style_axes,
 )
 from roastcoffea.visualization.plots._distributions import draw_histogram
 from roastcoffea.visualization.plots._per_chunk import (
-    BAND, draw_per_chunk, finish_per_chunk, mean_line, ranges_of,
+    BAND, draw_per_chunk, finish_per_chunk, mean_line, ranges_in, ranges_of,
 )
 
 __all__ = [
@@ -37,8 +37,8 @@ def plot_branch_access_per_chunk(
     title: str = "Branches Accessed Per Chunk",
 ) -> Drawn:
     """How many branches process() touched, chunk by chunk."""
-    table = chunks_of(chunk_metrics)
-    data = ranges_of(
+    table = chunks_of(chunk_metrics, "chunk metrics data")
+    data = ranges_in(
         table,
         "num_branches_accessed",
         "No branch access data in chunk metrics: it is recorded by @track_metrics where the "
@@ -58,17 +58,23 @@ def plot_bytes_accessed_per_chunk(
     figsize: Size = (12, 6),
     title: str = "Bytes Accessed Per Chunk (Compressed vs Uncompressed)",
 ) -> Drawn:
-    """Size of the branches that process() touched, in the file and in memory."""
-    table = chunks_of(chunk_metrics)
-    found = []
-    for name, column, color, shift in (
-        ("Compressed", "accessed_bytes", Colors.blue, -0.2),
-        ("Uncompressed", "accessed_uncompressed_bytes", Colors.orange, 0.2),
-    ):
-        try:
-            found.append((name, ranges_of(table, column, ""), color, shift))
-        except ValueError:
-            continue
+    """What each chunk read of the branches: compressed in the file, uncompressed in memory.
+
+    A chunk reads whole baskets: compressed they may be larger than what its own events take in memory. Chunks that did
+    not record their reads (of 0.1.x, say) show the sizes of the whole branches in the file.
+    """
+    table = chunks_of(chunk_metrics, "chunk metrics data")
+    what, values = "Bytes", _read_of_each(chunk_metrics, len(table))
+    if values is None:
+        what = "Bytes of the whole branches"
+        values = table.column("accessed_bytes"), table.column("accessed_uncompressed_bytes")
+    found = [
+        (name, data, color, shift)
+        for name, column, color, shift in zip(
+            ("Compressed", "Uncompressed"), values, (Colors.blue, Colors.orange), (-0.2, 0.2)
+        )
+        if (data := ranges_of(table, column)) is not None
+    ]
     if not found:
         raise ValueError(
             "No bytes access data in chunk metrics: it is recorded by @track_metrics where the "
@@ -80,8 +86,21 @@ def plot_bytes_accessed_per_chunk(
     for name, data, color, shift in found:
         label = f"{name} (mean {format_value(data.mean, 'bytes')})"
         draw_per_chunk(axes, data, len(table), scale, color, label, width=0.4, shift=shift)
-    finish_per_chunk(axes, len(table), largest / scale.divisor, f"Bytes ({scale.unit})")
+    finish_per_chunk(axes, len(table), largest / scale.divisor, f"{what} ({scale.unit})")
     return finish(figure, axes, title, output_path)
+
+
+def _read_of_each(chunk_metrics: Chunks, chunks: int) -> tuple[Array, Array] | None:
+    """Compressed and uncompressed bytes that each chunk read; None if no read is known."""
+    if isinstance(chunk_metrics, Table):
+        return None
+    reads = run_of(chunk_metrics).reads
+    if len(reads) == 0:
+        return None
+    of, there = reads.column("chunk"), (reads.column("bytes"), reads.column("uncompressed_bytes"))
+    compressed, uncompressed = (group_sums(of, values, chunks) for values in there)
+    known = np.isfinite(compressed).any() or np.isfinite(uncompressed).any()
+    return (compressed, uncompressed) if known else None
 
 
 def plot_compression_ratio_distribution(

@@ -8,7 +8,7 @@ from roastcoffea.drawing import scale_of
 from roastcoffea.visualization._data import Chunks, chunks_of
 from roastcoffea.visualization._figure import Colors, Drawn, Output, Size, finish, new_figure
 from roastcoffea.visualization.plots._per_chunk import (
-    BAND, draw_per_chunk, finish_per_chunk, mean_line, ranges_of,
+    BAND, draw_per_chunk, finish_per_chunk, mean_line, ranges_in,
 )
 from roastcoffea.visualization.plots._timelines import Measure, draw_mean, draw_per_worker
 
@@ -60,7 +60,7 @@ def plot_peak_memory_per_chunk(
 ) -> Drawn:
     """The highest resident memory of the worker process while each chunk ran."""
     table = chunks_of(chunk_metrics)
-    data = ranges_of(
+    data = ranges_in(
         table,
         "mem_peak_mb",
         "No peak memory in chunk metrics: it is sampled while process() runs unless "

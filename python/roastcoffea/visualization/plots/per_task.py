@@ -128,7 +128,7 @@ def _draw(
     left = np.zeros(len(most))
     for column, (part, _, color) in enumerate(parts):
         width = scale(amounts[most, column])
-        row_bars(axes, width, color, left=left, label=part)
+        row_bars(axes, width, color, left=left, label=part if width.any() else "_none")
         left = left + width
     for place, task in enumerate(most):
         text = format_value(float(totals[task]), unit)

@@ -22,12 +22,18 @@ def plot_efficiency_summary(
 ) -> Drawn:
     """The share of the cores' time that was used, and the speed-up."""
     found = metrics_of(metrics)
+    # The counters of the processes are exact; samples and the threads of tasks are shown where there is nothing better.
+    cpu = [("CPU of the workers", "worker_cpu_percent", 1)]
+    if found.get("worker_cpu_percent") is None:
+        cpu = [
+            ("CPU efficiency\n(Dask spans)", "cpu_efficiency_fine", 100),
+            ("CPU utilization\n(samples)", "cpu_utilization_avg_pct", 1),
+        ]
     bars = _known(
         found,
         (
             ("Core efficiency", "core_efficiency", 100),
-            ("CPU efficiency\n(Dask spans)", "cpu_efficiency_fine", 100),
-            ("CPU utilization\n(samples)", "cpu_utilization_avg_pct", 1),
+            *cpu,
             ("Memory utilization\n(samples)", "memory_utilization_avg_pct", 1),
         ),
     )

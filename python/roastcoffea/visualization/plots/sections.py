@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.visualization._axes import legend, note, row_bars, row_names, time_scale
+from roastcoffea.drawing import time_scale
+from roastcoffea.visualization._axes import legend, note, row_bars, row_names
 from roastcoffea.visualization._data import Metrics, metrics_of
 from roastcoffea.visualization._figure import (
     Colors, Drawn, Output, Size, finish, new_figure, style_axes,
@@ -37,13 +38,15 @@ def plot_section_breakdown(
     style_axes(axes, grid="x")
     scale = time_scale(totals[0])
     texts = [_text(timed[name], total) for name, total in zip(shown, totals)]
-    row_bars(axes, scale(totals), Colors.blue, texts=texts, alpha=0.3, label="In sections inside it")
+    nested = any(part < total for part, total in zip(own, totals))
+    row_bars(axes, scale(totals), Colors.blue, texts=texts, alpha=0.3, label="In sections inside it" if nested else "_all")
     row_bars(axes, scale(own), Colors.blue, label="Its own")
     row_names(axes, shown, totals[0] / scale.divisor, 1.25)
     axes.set_xlabel(f"Time over all chunks ({scale.unit})")
     if len(names) > len(shown):
         note(axes, f"… and {len(names) - len(shown):,} more sections")
-    legend(axes)
+    if nested:
+        legend(axes)
     return finish(figure, axes, title, output_path)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from roastcoffea.binning import Rates, WorkerCounts, throughput, worker_counts
-from roastcoffea.drawing import Scale, scale_of
+from roastcoffea.drawing import scale_of
 from roastcoffea.visualization._axes import (
-    count_axis, from_zero, legend, line, note, right_axis, time_axis,
+    Clock, count_axis, from_zero, legend, line, note, right_axis, time_axis,
 )
-from roastcoffea.visualization._data import Info, Tracking, intervals_of, tracking_of
+from roastcoffea.visualization._data import Info, Tracking, intervals_of, start_of, tracking_of
 from roastcoffea.visualization._figure import (
     Axes, Colors, Drawn, Output, Size, finish, new_figure, style_axes,
 )
@@ -63,16 +63,15 @@ def plot_throughput_timeline(
 ) -> Drawn:
     """Bytes that the chunks read, each spread over the time it ran; and the number of workers."""
     data = _throughput_of(chunk_info)
+    workers = _workers_during(tracking_data, data)
     figure, axes = new_figure(figsize, output_path)
-    scale = time_axis(axes, data.start, float(data.edges[-1]))
-    _draw_rate(axes, scale, data)
-    if tracking_data is not None:
-        workers = _workers_during(tracking_data, data)
-        if workers is None:
-            note(axes, _OTHER_TIME, "left")
-        else:
-            right = right_axis(axes, "Number of workers", Colors.vermilion)
-            _draw_workers(right, scale, workers, data)
+    clock = time_axis(axes, _zero(chunk_info, tracking_data, workers, data), data.start, float(data.edges[-1]))
+    _draw_rate(axes, clock, data)
+    if workers is not None:
+        right = right_axis(axes, "Number of workers", Colors.vermilion)
+        _draw_workers(right, clock, workers, data)
+    elif tracking_data is not None:
+        note(axes, _OTHER_TIME, "left")
     return finish(figure, axes, title, output_path)
 
 
@@ -85,25 +84,25 @@ def plot_throughput_and_workers_timeline(
 ) -> Drawn:
     """Data rate above; below it the chunks that were running and the workers that were there."""
     data = _throughput_of(chunk_info)
+    workers = _workers_during(tracking_data, data)
     figure, axes = new_figure(figsize, output_path)
     figure.delaxes(axes)
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for panel in (top, below):
         style_axes(panel)
-    scale = time_axis(below, data.start, float(data.edges[-1]))
-    _draw_rate(top, scale, data)
+    clock = time_axis(below, _zero(chunk_info, tracking_data, workers, data), data.start, float(data.edges[-1]))
+    _draw_rate(top, clock, data)
     below.stairs(
         data.running,
-        scale(data.edges),
+        clock(data.edges),
         fill=True,
         color=Colors.green,
         alpha=0.3,
         label="Chunks running",
     )
     largest = float(data.running.max())
-    workers = _workers_during(tracking_data, data) if tracking_data is not None else None
     if workers is not None:
-        _draw_workers(below, scale, workers, data)
+        _draw_workers(below, clock, workers, data)
         largest = max(largest, float(workers.workers.max()))
     elif tracking_data is not None:
         note(top, _OTHER_TIME)
@@ -127,7 +126,15 @@ def _throughput_of(info: Info) -> Rates:
     return data
 
 
-def _draw_rate(axes: Axes, time: Scale, data: Rates) -> None:
+def _zero(info: Info, tracking_data: Tracking, workers: WorkerCounts | None, data: Rates) -> float:
+    """The start of the run; where it is not known, the earliest of all moments."""
+    start = start_of(info, tracking_data)
+    if start is not None:
+        return start
+    return data.start if workers is None else min(workers.start, data.start)
+
+
+def _draw_rate(axes: Axes, time: Clock, data: Rates) -> None:
     scale, edges = scale_of(float(data.rates.max()) * 8, "bps"), time(data.edges)
     rates = scale(data.rates * 8)
     axes.stairs(rates, edges, fill=True, color=Colors.blue, alpha=0.25)
@@ -137,8 +144,8 @@ def _draw_rate(axes: Axes, time: Scale, data: Rates) -> None:
 
 
 def _workers_during(tracking_data: Tracking, data: Rates) -> WorkerCounts | None:
-    """The counts of workers; None where they were not taken while the chunks ran."""
-    workers = worker_counts(tracking_of(tracking_data))
+    """The counts of workers; None where there are none, or they were not taken while the chunks ran."""
+    workers = worker_counts(tracking_of(tracking_data)) if tracking_data is not None else None
     if workers is None:
         return None
     begin = workers.start - data.start
@@ -146,7 +153,7 @@ def _workers_during(tracking_data: Tracking, data: Rates) -> WorkerCounts | None
     return workers if max(late, early) <= CLOCKS_APART else None
 
 
-def _draw_workers(axes: Axes, time: Scale, workers: WorkerCounts, data: Rates) -> None:
+def _draw_workers(axes: Axes, time: Clock, workers: WorkerCounts, data: Rates) -> None:
     """On the same axis of time, as far as the chunks go."""
     times = time(workers.time + (workers.start - data.start))
     line(axes, times, workers.workers, "Workers", Colors.vermilion, steps=True, width=1.4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roastcoffea.binning import worker_counts
 from roastcoffea.visualization._axes import steps_area, time_axis
-from roastcoffea.visualization._data import TRACK, Tracking, tracking_of
+from roastcoffea.visualization._data import TRACK, Tracking, start_of, tracking_of
 from roastcoffea.visualization._figure import Drawn, Output, Size, finish, new_figure
 
 __all__ = ["plot_worker_count_timeline"]
@@ -21,6 +21,6 @@ def plot_worker_count_timeline(
     if data is None:
         raise ValueError(f"No worker count data available: {TRACK}")
     figure, axes = new_figure(figsize, output_path)
-    scale = time_axis(axes, data.start, float(data.time[-1]))
+    scale = time_axis(axes, start_of(tracking_data), data.start, float(data.time[-1]))
     steps_area(axes, scale(data.time), data.workers, "Number of workers")
     return finish(figure, axes, title, output_path)

@@ -1,0 +1,9 @@
+/* The measurements below a folder; see runs.c. */
+#ifndef ROAST_EXT_RUNS_H
+#define ROAST_EXT_RUNS_H
+
+#include "state.h"
+
+PyObject *ext_list_runs(PyObject *module, PyObject *folder);
+
+#endif

@@ -1,0 +1,196 @@
+"""Collecting a run of Coffea's TaskVineExecutor.
+
+TaskVine's manager writes a log of everything that its tasks and workers do. The log is read at the end, by the C engine:
+while TaskVine waits for tasks, threads of Python hardly run. The log does not say what a task was for, nor why it
+raised: both are learned from the calls of `submit` and `wait`.
+
+Coffea makes the manager itself and calls `custom_init` of the executor with it. It keeps the manager for as long as it
+needs it; nothing here holds a reference to a manager or a task, since the manager's port is free only when it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from roastcoffea._core import TaskVineLog
+from roastcoffea.backends.source import Collected, Engine, Ran, Source, check_interval
+from roastcoffea.endings import describe_text
+from roastcoffea.guard import Notes, attempt, hook
+
+__all__ = ["TaskVineSource"]
+
+LOG = "transactions"
+_LONGEST = 64_000  # characters of what a task printed; the exception is at its end
+
+
+class TaskVineSource(Source):
+    """Runs of a TaskVineExecutor, one after the other."""
+
+    how_to_install = "the environment of the tasks needs this package: environment_file of the TaskVineExecutor"
+
+    def __init__(self, executor: Any = None) -> None:
+        self.executor = executor
+        self._watch: _Watch | None = None
+
+    def begin(self, interval: float | None) -> Engine:
+        check_interval(interval)
+        self.abandon()
+        cannot = []
+        if self.executor is None or not hasattr(self.executor, "custom_init"):
+            cannot.append("without the TaskVineExecutor itself nothing is known of its workers: MetricsCollector(executor)")
+        else:
+            self._watch = _Watch(self.executor)
+        return Engine(_name(), cannot, names_workers=True, tells=("series", "attempts") if self._watch is not None else ())
+
+    def end(self, ran: Ran) -> Collected:
+        watch, self._watch = self._watch, None
+        if watch is None:
+            return Collected()
+        watch.stop()
+        return watch.collect()
+
+    def abandon(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.stop()
+
+
+def _name() -> str:
+    try:
+        return f"TaskVine {version('ndcctools')}"
+    except Exception:  # a package of Conda may not tell
+        return "TaskVine"
+
+
+class _Watch:
+    """Watches the managers that an executor has from now on."""
+
+    def __init__(self, executor: Any) -> None:
+        self.logs: list[str] = []  # in the order of the managers
+        self.raised: dict[str, dict[int, tuple[str, str]]] = {}  # by log and task: type and message
+        self.pieces: dict[str, dict[int, tuple[Any, ...]]] = {}  # by log and task: the chunk
+        self._executor = executor
+        self._theirs = executor.custom_init
+        self._ours = self._chain(self._theirs)
+        self._managers: list[weakref.ref[Any]] = []
+        executor.custom_init = self._ours
+
+    def _chain(self, theirs: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+        def custom_init(manager: Any) -> Any:
+            result = theirs(manager) if theirs is not None else None
+            _meet(self, manager)
+            return result
+
+        return custom_init
+
+    def stop(self) -> None:
+        """Nothing of ours stays with the user's objects. A custom_init that the user has set meanwhile stays."""
+        if self._executor.custom_init is self._ours:
+            self._executor.custom_init = self._theirs
+        for known in self._managers:
+            if (manager := known()) is not None:
+                for name in ("submit", "wait"):
+                    if isinstance(vars(manager).get(name), _Call):
+                        delattr(manager, name)
+
+    def collect(self) -> Collected:
+        notes, log = Notes(), TaskVineLog()
+        read = 0
+        before: set[int] = set()  # tasks of the manager before this one: theirs are other reasons
+        for place in self.logs:
+            raised = self.raised.get(place, {})
+            for task in before - set(raised):
+                log.explain(task, None, None)
+            for task, (kind, message) in raised.items():
+                log.explain(task, kind, message)
+            before |= set(raised)
+            read += attempt("TaskVine's log", notes.add, log.read, place) is not None
+        if not read:
+            if not self.logs:
+                notes.add("no manager of TaskVine was seen: no Runner called the executor of this collector")
+            return Collected(notes=list(notes))
+        offsets, figures = log.clock_offsets, log.figures
+        attempts, series = log.end()
+        for note in log.notes:
+            notes.add(note)
+        about = {
+            f"transfers_{way}": f"{one['count']} files, {one['bytes']} bytes, {one['seconds']:.6f} s"
+            for way, one in log.facts["transfers"].items()
+        }
+        about.update(self._resubmitted())
+        return Collected(
+            series=series, attempts=attempts, figures=figures or None, clock_offsets=offsets, notes=list(notes), about=about
+        )
+
+    def _resubmitted(self) -> dict[str, str]:
+        """Coffea submits a chunk whose task failed again, whole or split in two, each time as a new task."""
+        again = parts = 0
+        for pieces in self.pieces.values():
+            files: dict[Any, list[tuple[int, int]]] = {}
+            for dataset, file, tree, start, stop in pieces.values():
+                files.setdefault((dataset, file, tree), []).append((start, stop))
+            for spans in files.values():
+                again += len(spans) - len(set(spans))
+                parts += _inside_others(sorted(set(spans), key=lambda span: (span[0], -span[1])))
+        return {"chunks_submitted_again": str(again), "parts_of_split_chunks": str(parts)}
+
+
+def _inside_others(spans: list[tuple[int, int]]) -> int:
+    """How many spans lie inside of one before them; sorted by their starts, the longer of two first."""
+    count = 0
+    reach: int | None = None
+    for _, stop in spans:
+        count += reach is not None and stop <= reach
+        reach = stop if reach is None else max(reach, stop)
+    return count
+
+
+class _Call:
+    """A method of one manager; a hook hears what it returned and was given. It holds no reference to the manager."""
+
+    def __init__(self, manager: Any, name: str, heard: Callable[..., None], known: dict[int, Any]) -> None:
+        self._manager, self._name, self._heard, self._known = weakref.ref(manager), name, heard, known
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        manager = self._manager()
+        result = getattr(type(manager), self._name)(manager, *args, **kwargs)
+        self._heard(self._known, result, *args, **kwargs)
+        return result
+
+
+@hook("TaskVine: the manager")
+def _meet(watch: _Watch, manager: Any) -> None:
+    """Called for every phase; a manager may serve several."""
+    if any(known() is manager for known in watch._managers):
+        return
+    place = os.path.join(manager.logging_directory, LOG)
+    raised = watch.raised.setdefault(place, {})
+    watch._managers.append(weakref.ref(manager))
+    watch.logs.append(place)
+    pieces = watch.pieces.setdefault(place, {})
+    if "wait" not in vars(manager):  # one of the user's own stays
+        manager.wait = _Call(manager, "wait", _waited, raised)
+    if "submit" not in vars(manager):
+        manager.submit = _Call(manager, "submit", _submitted, pieces)
+
+
+@hook("TaskVine: the chunk of a task")
+def _submitted(pieces: dict[int, tuple[Any, ...]], number: Any, task: Any) -> None:
+    item: Any = getattr(task, "item", None)
+    if getattr(item, "entrystart", None) is not None:  # a WorkItem, not a FileMeta
+        pieces[int(number)] = item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
+
+
+@hook("TaskVine: why a task failed")
+def _waited(raised: dict[int, tuple[str, str]], task: Any, *_: Any, **__: Any) -> None:
+    """Only here is the text of an exception: TaskVine has it in what the task printed."""
+    if task is None or task.successful():
+        return
+    printed = task.std_output
+    found = describe_text(str(printed)[-_LONGEST:]) if printed else None
+    if found is not None:
+        raised[task.id] = found

@@ -1,0 +1,65 @@
+"""A metric of many runs over time, and where its level changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from roastcoffea import _core
+
+if TYPE_CHECKING:
+    from roastcoffea._core import _SummaryTable
+
+__all__ = ["Trend", "trend"]
+
+
+class Trend:
+    """The runs of a folder, comparable ones together, with the changes of their level."""
+
+    def __init__(self, folder: str | os.PathLike[str], metric: str = "event_rate_core_khz",
+                 where: str | Iterable[str] = (), error_rate: float = 0.01) -> None:
+        """`where` is a test, or several, as ``roast ls --filter`` takes them: ``"when>=2026-11"``. `error_rate` is the
+        probability of a change where there is none, for each group."""
+        self._engine = _core.Trend(folder, metric, (where,) if isinstance(where, str) else where, error_rate)
+        known: dict[str, Any] = json.loads(self._engine.json())
+        self.headline: str = known["headline"]  # the answer in a sentence
+        self.metric: str = known["metric"]
+        self.unit: str = known["unit"]
+        self.error_rate: float = known["error_rate"]
+        # Largest first: processor, datasets, least_events, most_events, changes, levels, runs.
+        self.groups: list[dict[str, Any]] = known["groups"]
+        self.left_out: dict[str, int] = known["left_out"]  # runs that are not part of any level, by the reason
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The changes of all groups, in the order of time: when, before, after, change, what changed there."""
+        return sorted((change for group in self.groups for change in group["changes"]),
+                      key=lambda change: str(change["when"]))
+
+    @property
+    def tables(self) -> list[_SummaryTable]:
+        """The changes of each group as texts: id, title, columns, rows, caption."""
+        return self._engine.tables()
+
+    def print_summary(self) -> None:
+        """Prints the groups as lines of blocks, and the changes."""
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        ascii_only = "utf" not in (sys.stdout.encoding or "utf-8").lower()
+        print(self._engine.draw(shutil.get_terminal_size().columns, color, ascii_only), end="")
+
+    def __str__(self) -> str:
+        return self._engine.draw()
+
+    def __repr__(self) -> str:
+        return f"<Trend: {self.headline}>"
+
+
+def trend(folder: str | os.PathLike[str], metric: str = "event_rate_core_khz", where: str | Iterable[str] = (),
+          error_rate: float = 0.01) -> Trend:
+    """A metric of the measurements below a folder over time: comparable runs together, the runs at which the level
+    changed, and what changed there."""
+    return Trend(folder, metric, where, error_rate)

@@ -1,0 +1,130 @@
+"""The measurements below a folder, kept up to date with as little reading as possible."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from roastcoffea import _core
+
+__all__ = ["Index", "Unreadable"]
+
+# The folders are looked at once in so many seconds, however many ask.
+PACE = 1.0
+# What a row of the table needs.
+KEYS = ("name", "state", "when", "outcome", "wall_time", "total_events", "data_rate_gbps", "useful_rate_gbps",
+        "event_rate_wall_khz", "avg_workers", "core_efficiency", "chunksize", "executor", "processor", "config", "error")
+
+
+class Unreadable(Exception):
+    """A measurement that is not there, or that must not be read; the text says why."""
+
+
+def _stamp(path: str) -> int | None:
+    """Changes when something is added to a folder or removed from it."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return None
+
+
+class Index:
+    """Finished measurements are read once; those that are being written are read again."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder).resolve(strict=True)
+        self.version = 0
+        self._runs: dict[str, dict[str, Any]] = {}  # by name
+        self._changed: dict[str, int] = {}  # the version in which each became what it is
+        self._gone: dict[str, int] = {}
+        self._folders: dict[str, int | None] = {}
+        self._looked = -PACE
+        self._lock = threading.Lock()
+
+    # ---- looking ----
+
+    def look(self) -> None:
+        """Brings the list up to date."""
+        with self._lock:
+            if time.monotonic() - self._looked < PACE:
+                return
+            if self._folders != {path: _stamp(path) for path in self._folders} or not self._folders:
+                self._look_at_all()
+            else:
+                self._look_at_live()
+            self._looked = time.monotonic()
+
+    def _look_at_all(self) -> None:
+        stamps = {path: _stamp(path) for path in self._folders}
+        found = {run["name"]: run for run in json.loads(_core.list_runs(self.folder))}
+        self._take(found, [name for name in self._runs if name not in found])
+        parents = {str(self.folder)}
+        for run in found.values():
+            for parent in Path(run["path"]).parents:
+                if str(parent) in parents or self.folder not in parent.parents:
+                    break
+                parents.add(str(parent))
+        # One that changed while it was read is read again.
+        self._folders = {path: stamps.get(path, _stamp(path)) for path in parents}
+
+    def _look_at_live(self) -> None:
+        for name, run in list(self._runs.items()):
+            if run["state"] not in ("live", "unfinished"):
+                continue
+            try:
+                found = json.loads(_core.list_runs(run["path"]))
+            except (OSError, ValueError):
+                found = []
+            if found:
+                self._take({name: {**found[0], "name": name, "path": run["path"]}}, [])
+            else:
+                self._take({}, [name])
+
+    def _take(self, found: dict[str, dict[str, Any]], gone: list[str]) -> None:
+        changed = [name for name, run in found.items() if self._runs.get(name) != run]
+        if not changed and not gone:
+            return
+        self.version += 1
+        for name in changed:
+            self._runs[name] = found[name]
+            self._changed[name] = self.version
+            self._gone.pop(name, None)
+        for name in gone:
+            del self._runs[name], self._changed[name]
+            self._gone[name] = self.version
+
+    # ---- answers ----
+
+    def since(self, version: int) -> dict[str, Any]:
+        """What a table that knows `version` lacks: rows as lists, in the order of KEYS."""
+        self.look()
+        with self._lock:
+            version = version if 0 <= version <= self.version else 0
+            rows = [[run.get(key) for key in KEYS] for name, run in self._runs.items() if self._changed[name] > version]
+            gone = [name for name, when in self._gone.items() if when > version]
+            return {"version": self.version, "keys": KEYS, "rows": rows, "gone": gone, "all": version == 0}
+
+    def find(self, name: str) -> dict[str, Any]:
+        """The measurement of that name. Only what was found below the folder can be asked for."""
+        self.look()
+        with self._lock:
+            run = self._runs.get(name)
+        if run is None:
+            raise Unreadable(f"there is no measurement {name!r} here")
+        _check_files(Path(run["path"]))
+        return run
+
+
+def _check_files(folder: Path) -> None:
+    """A link or a pipe in a measurement would lead somewhere else, or block."""
+    try:
+        for entry in os.scandir(folder):
+            if not (stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode) or entry.is_dir(follow_symlinks=False)):
+                raise Unreadable(f"{entry.name!r} in this measurement is no plain file")
+    except OSError as error:
+        raise Unreadable(f"the measurement cannot be read: {error.strerror}") from error

@@ -1,0 +1,315 @@
+"""The server: addresses, and what stands behind them. It reads, and changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import tornado.httpserver
+import tornado.netutil
+import tornado.web
+
+from roastcoffea.web import _ask
+from roastcoffea.web._access import Access, policy_of
+from roastcoffea.web._index import Index, Unreadable
+from roastcoffea.web._pages import Pages, live_parts
+from roastcoffea.results import compare, open_run
+from roastcoffea.scaling_runs import scaling
+
+__all__ = ["Board"]
+
+REPORT, HERE = Path(__file__).parent.parent / "report", Path(__file__).parent
+STATIC = {"report.css": REPORT / "report.css", "board.css": HERE / "board.css", "board.js": HERE / "board.js"}
+TYPES = {".css": "text/css", ".js": "text/javascript"}
+KEPT_PAGES, KEPT_LIVE, MOST_RUNS = 8, 8, 64
+
+
+class Live:
+    """The parts of a run that goes on, each with the version in which it changed."""
+
+    def __init__(self) -> None:
+        self.stamp: Any = None
+        self.version = 0
+        self.parts: dict[str, tuple[int, str]] = {}
+
+    def take(self, parts: dict[str, str]) -> None:
+        self.version += 1
+        self.parts = {
+            key: self.parts[key] if self.parts.get(key, (0, ""))[1] == body else (self.version, body)
+            for key, body in parts.items()
+        }
+
+    def since(self, version: int) -> dict[str, Any]:
+        version = version if version <= self.version else 0
+        new = {key: body for key, (made, body) in self.parts.items() if made > version}
+        return {"version": self.version, "order": list(self.parts), "parts": new}
+
+
+class Board:
+    """Everything that is kept between two requests."""
+
+    def __init__(self, folder: str | os.PathLike[str], access: Access, base: str = "/") -> None:
+        self.index, self.access = Index(folder), access
+        self.pages = Pages(f"/{base.strip('/')}/" if base.strip("/") else "/")
+        self._threads = ThreadPoolExecutor(2, "board")
+        self._made: OrderedDict[Any, Awaitable[str]] = OrderedDict()
+        self._live: OrderedDict[str, Live] = OrderedDict()
+        self._live_lock = asyncio.Lock()
+
+    async def work(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """In a thread, so that the others need not wait."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    async def find(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = await self.work(self.index.find, name)
+        return found
+
+    async def made(self, key: Any, make: Callable[[], str]) -> str:
+        """A page that does not change; whoever asks meanwhile waits for the same one."""
+        task = self._made.get(key)
+        if task is None:
+            task = self._made[key] = asyncio.ensure_future(self.work(make))
+            while len(self._made) > KEPT_PAGES:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
+        try:
+            return await asyncio.shield(task)
+        except BaseException:
+            self._made.pop(key, None)
+            raise
+
+    async def live(self, run: dict[str, Any], version: int) -> dict[str, Any]:
+        async with self._live_lock:
+            kept = self._live.setdefault(run["name"], Live())
+            self._live.move_to_end(run["name"])
+            while len(self._live) > KEPT_LIVE:
+                self._live.popitem(last=False)
+            stamp = await self.work(_stamp, run["path"])
+            if stamp != kept.stamp:
+                kept.take(await self.work(lambda: live_parts(open_run(run["path"]))))
+                kept.stamp = stamp
+        return {"state": run["state"], **kept.since(version)}
+
+    def application(self) -> tornado.web.Application:
+        base = self.pages.base
+        routes = [
+            (r"", Runs), (r"static/([a-z.]+)", Static), (r"run/(.+)", Run), (r"ask/(.+)", Ask),
+            (r"compare", Compare), (r"scaling", Scaling), (r"api/runs", RunsApi), (r"api/run/(.+)", RunApi),
+            (r"api/tables/(.+)", TablesApi), (r"api/sql/(.+)", SqlApi),
+        ]
+        handlers = [(f"{base}{path}", handler, {"board": self}) for path, handler in routes]
+        return tornado.web.Application(
+            handlers, compress_response=True, default_handler_class=Missing, default_handler_args={"board": self},
+            log_function=lambda handler: None)
+
+    def listen(self, host: str, port: int) -> tuple[tornado.httpserver.HTTPServer, int]:
+        """The server and its port; port 0: any that is free."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
+        sockets = tornado.netutil.bind_sockets(port, host)
+        server = tornado.httpserver.HTTPServer(
+            self.application(), idle_connection_timeout=60, body_timeout=10, max_header_size=32 << 10,
+            max_body_size=1 << 16, max_buffer_size=1 << 17)
+        server.add_sockets(sockets)
+        return server, sockets[0].getsockname()[1]
+
+
+def _stamp(path: str) -> Any:
+    """Changes when something is written into a measurement."""
+    try:
+        return sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in os.scandir(path))
+    except OSError as error:
+        raise Unreadable(f"the measurement cannot be read: {error.strerror}") from error
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, title: str, told: str) -> None:
+        super().__init__(told)
+        self.status, self.title, self.told = status, title, told
+
+
+class Handler(tornado.web.RequestHandler):
+    """What holds for every request."""
+
+    api = False
+
+    def initialize(self, board: Board) -> None:
+        self.board = board
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        for key, value in (
+            ("Content-Security-Policy", policy_of()), ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"), ("X-Frame-Options", "DENY"), ("Cache-Control", "no-store"),
+            ("Cross-Origin-Resource-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+        ):
+            self.set_header(key, value)
+
+    @property
+    def _cookie(self) -> str:
+        return f"roast-board-{self.request.host.rpartition(':')[2] if ':' in self.request.host else '80'}"
+
+    def prepare(self) -> None:
+        access, headers = self.board.access, self.request.headers
+        if not access.knows_host(self.request.host):
+            raise Refusal(403, "Wrong name", "This board is not known by the name in the address (--allow-host adds one).")
+        if not access.same_origin(headers.get("Origin"), self.request.host, headers.get("Sec-Fetch-Site"),
+                                  headers.get("Sec-Fetch-Mode")):
+            raise Refusal(403, "Another site", "Pages of other sites may not read this board.")
+        header = headers.get("Authorization", "")  # of a proxy, it may be about something else
+        given = self.get_query_argument("token", None) or (header.removeprefix("token ") if header.startswith("token ") else None)
+        if given is not None and access.is_token(given):
+            if self.get_query_argument("token", None) is not None and not self.api:
+                # From now on the cookie: the address can be shown without it.
+                self.set_cookie(self._cookie, access.cookie, path=self.board.pages.base, httponly=True, samesite="Lax")
+                rest = [(key, value.decode()) for key, values in self.request.query_arguments.items()
+                        for value in values if key != "token"]
+                self.redirect(tornado.httputil.url_concat(self.request.path, rest))
+            return
+        if given is not None or not access.is_cookie(self.get_cookie(self._cookie) or ""):
+            if self.api:
+                raise Refusal(403, "Token", "the token is missing or wrong")
+            self.set_status(403)
+            self.finish(self.board.pages.token(wrong=given is not None))
+
+    def write_error(self, status_code: int, **given: Any) -> None:
+        error = (given.get("exc_info") or (None, None, None))[1]
+        title, told = "Not found", "There is no such page."
+        if isinstance(error, Refusal):
+            status_code, title, told = error.status, error.title, error.told
+        elif isinstance(error, Unreadable):
+            status_code, title, told = 404, "Not there", str(error)
+        elif isinstance(error, (OSError, ValueError, RuntimeError)):
+            status_code, title, told = 422, "Cannot be shown", str(error)
+        elif not isinstance(error, tornado.web.HTTPError):
+            status_code, title, told = 500, "Error", "The board failed at this page; the terminal says more."
+        elif status_code not in (404, 405):
+            title, told = "Not understood", "The board does not understand this request."
+        self.set_status(status_code)
+        self.finish({"error": told} if self.api else self.board.pages.message(title, told))
+
+    def log_exception(self, *error: Any) -> None:
+        if not isinstance(error[1], (Refusal, Unreadable, OSError, ValueError, RuntimeError, tornado.web.HTTPError)):
+            super().log_exception(*error)
+
+    def send(self, document: str) -> None:
+        """A page with scripts inside: each is allowed by its hash."""
+        self.set_header("Content-Security-Policy", policy_of(document))
+        self.finish(document)
+
+    def number(self, key: str) -> int:
+        given = self.get_query_argument(key, "0")
+        return int(given) if given.isdecimal() and len(given) < 18 else 0
+
+
+class Missing(Handler):
+    def get(self) -> None:
+        raise tornado.web.HTTPError(404)
+
+
+class Static(Handler):
+    def prepare(self) -> None:  # no secret is in them, and the page of the token needs them
+        pass
+
+    def get(self, file: str) -> None:
+        if file not in STATIC:
+            raise tornado.web.HTTPError(404)
+        self.set_header("Content-Type", TYPES[STATIC[file].suffix])
+        self.set_header("Cache-Control", "max-age=3600")
+        self.finish(STATIC[file].read_bytes())
+
+
+class Runs(Handler):
+    def get(self) -> None:
+        self.finish(self.board.pages.runs())
+
+
+class RunsApi(Handler):
+    api = True
+
+    async def get(self) -> None:
+        found = await self.board.work(self.board.index.since, self.number("since"))
+        self.set_header("Content-Type", "application/json")
+        self.finish(await self.board.work(lambda: json.dumps(found, separators=(",", ":"))))
+
+
+class Run(Handler):
+    async def get(self, name: str) -> None:
+        run = await self.board.find(name)
+        if run["state"] == "live":
+            self.finish(self.board.pages.live(name))
+            return
+        key = (name, str(_stamp(run["path"])))
+        self.send(await self.board.made(key, lambda: self.board.pages.report(name, open_run(run["path"]))))
+
+
+class RunApi(Handler):
+    api = True
+
+    async def get(self, name: str) -> None:
+        self.finish(await self.board.live(await self.board.find(name), self.number("since")))
+
+
+class Several(Handler):
+    """Runs that were ticked: `run` in the address, once for each."""
+
+    async def paths(self) -> list[str]:
+        names = self.get_query_arguments("run")
+        if not 2 <= len(names) <= MOST_RUNS:
+            raise Refusal(400, "Which runs?", f"Tick two runs or more, up to {MOST_RUNS}.")
+        return [(await self.board.find(name))["path"] for name in names]
+
+
+class Compare(Several):
+    async def get(self) -> None:
+        paths = await self.paths()
+        key = ("compare", *paths, *(str(_stamp(path)) for path in paths))
+        self.send(await self.board.made(key, lambda: self.board.pages.comparison(compare(*paths))))
+
+
+class Scaling(Several):
+    async def get(self) -> None:
+        paths = await self.paths()
+        key = ("scaling", *paths, *(str(_stamp(path)) for path in paths))
+        self.send(await self.board.made(key, lambda: self.board.pages.scaling(scaling(paths))))
+
+
+class Ask(Handler):
+    async def get(self, name: str) -> None:
+        await self.board.find(name)
+        self.finish(self.board.pages.ask(name))
+
+
+class SqlApi(Handler):
+    api = True
+
+    async def get(self, name: str) -> None:
+        run = await self.board.find(name)
+        form = self.get_query_argument("form", "json")
+        try:
+            rows, more = await _ask.ask(run["path"], self.get_query_argument("q", ""), "csv" if form == "csv" else "json")
+        except _ask.Refused as error:
+            raise Refusal(400, "Not answered", str(error)) from error
+        if form == "csv":
+            self.set_header("Content-Type", "text/csv; charset=utf-8")
+            self.finish(rows)
+        else:
+            self.finish({"rows": rows, "more": more})
+
+
+class TablesApi(Handler):
+    api = True
+
+    async def get(self, name: str) -> None:
+        run = await self.board.find(name)
+        try:
+            self.finish(await _ask.tables(run["path"]))
+        except _ask.Refused as error:
+            raise Refusal(400, "Not answered", str(error)) from error

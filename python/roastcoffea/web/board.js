@@ -1,0 +1,342 @@
+"use strict";
+(() => {
+  const root = document.documentElement, {page, base, run} = document.body.dataset;
+  const by = (id) => document.getElementById(id);
+  const EVERY = 2000; // ms between two looks at what is new
+  const address = (kind, name, query) =>
+    base + kind + (name ? "/" + name.split("/").map(encodeURIComponent).join("/") : "") + (query ? "?" + query : "");
+
+  // ---- light and dark ----
+
+  const kept = {get: () => { try { return localStorage.getItem("roast-theme"); } catch { return null; } },
+                set: (value) => { try { localStorage.setItem("roast-theme", value); } catch { /* not allowed here */ } }};
+  if (kept.get()) root.dataset.theme = kept.get();
+  by("theme").addEventListener("click", () => {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    kept.set(root.dataset.theme = dark ? "light" : "dark");
+  });
+
+  // ---- asking the server ----
+
+  async function get(kind, name, query) {
+    const answer = await fetch(address("api/" + kind, name, query), {headers: {Accept: "application/json"}});
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(told.error || answer.statusText);
+    return told;
+  }
+
+  // Looks again and again, but not while nobody sees the page.
+  function repeat(look) {
+    let busy = false;
+    const once = async () => {
+      if (busy || document.hidden) return;
+      busy = true;
+      try { await look(); } finally { busy = false; }
+    };
+    document.addEventListener("visibilitychange", once);
+    setInterval(once, EVERY);
+    once();
+  }
+
+  function element(kind, text, className) {
+    const made = document.createElement(kind);
+    if (text !== undefined) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  }
+
+  // ---- all runs ----
+
+  const digits = (value, after) => value.toLocaleString("en", {maximumFractionDigits: after});
+  function seconds(value) {
+    if (value < 60) return value.toPrecision(3) + " s";
+    return value < 3600 ? (value / 60).toFixed(1) + " min" : (value / 3600).toFixed(1) + " h";
+  }
+  const short = (value) => (value >= 1000 ? digits(value, 0) : value === 0 ? "0" : value.toPrecision(3));
+  const COLUMNS = [
+    ["Name", "name", "text"], ["Start (UTC)", "when", "when"], ["Outcome", "outcome", "outcome"],
+    ["Wall", "wall_time", seconds], ["Events", "total_events", (v) => digits(v, 0)],
+    ["kHz", "event_rate_wall_khz", short], ["Gbps", "data_rate_gbps", short],
+    ["Workers", "avg_workers", (v) => digits(v, 1)], ["Processor", "processor", "text"], ["Trend", "trend", "trend"],
+  ];
+  // The names of "roast ls --filter".
+  const NAMES = {wall: "wall_time", events: "total_events", khz: "event_rate_wall_khz", gbps: "data_rate_gbps",
+                 useful: "useful_rate_gbps", workers: "avg_workers", efficiency: "core_efficiency", chunksize: "chunksize",
+                 when: "when", outcome: "outcome", executor: "executor", processor: "processor", config: "config",
+                 name: "name", state: "state"};
+  const HEIGHT = 34, AROUND = 12, TREND = 24;
+
+  function runsPage() {
+    const all = new Map(), ticked = new Set();
+    let version = 0, shown = [], series = new Map();
+    const wanted = {q: "", outcome: "", sort: "when", up: false};
+
+    function readAddress() {
+      const given = new URLSearchParams(location.search);
+      wanted.q = given.get("q") || "";
+      wanted.outcome = given.get("outcome") || "";
+      wanted.sort = COLUMNS.some(([, key]) => key === given.get("sort")) ? given.get("sort") : "when";
+      wanted.up = given.get("up") === "1";
+      by("search").value = wanted.q;
+      by("outcome").value = wanted.outcome;
+    }
+    function writeAddress(replace) {
+      const query = new URLSearchParams();
+      for (const key of ["q", "outcome"]) if (wanted[key]) query.set(key, wanted[key]);
+      if (wanted.sort !== "when") query.set("sort", wanted.sort);
+      if (wanted.up) query.set("up", "1");
+      const to = base + (query.size ? "?" + query : "");
+      history[replace ? "replaceState" : "pushState"](null, "", to);
+    }
+
+    const outcomeOf = (one) => (one.state === "live" || one.state === "unfinished" ? one.state : one.outcome || "");
+    function testOf(word) {
+      const found = /^([a-z]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word);
+      if (found === null || !(found[1] in NAMES)) {
+        const part = word.toLowerCase();
+        return (one) => [one.name, one.processor, one.executor, one.config, outcomeOf(one)]
+          .some((text) => text && text.toLowerCase().includes(part));
+      }
+      const [, name, sign, text] = found, key = NAMES[name];
+      return (one) => {
+        let value = key === "outcome" ? outcomeOf(one) : one[key], other = text;
+        if (value === null || value === undefined || value === "") return false;
+        if (typeof value === "number") other = Number(text);
+        else if (key === "when") value = value.slice(0, text.length);
+        return {"<": value < other, ">": value > other, "<=": value <= other, ">=": value >= other,
+                "=": value === other, "!=": value !== other}[sign];
+      };
+    }
+
+    function choose() {
+      const tests = wanted.q.split(/\s+/).filter(Boolean).map(testOf);
+      if (wanted.outcome) tests.push((one) => outcomeOf(one) === wanted.outcome);
+      shown = [...all.values()].filter((one) => tests.every((test) => test(one)));
+      const key = wanted.sort === "trend" ? "processor" : wanted.sort, sign = wanted.up ? 1 : -1;
+      const valueOf = key === "outcome" ? outcomeOf : (one) => one[key];
+      shown.sort((a, b) => {
+        const x = valueOf(a), y = valueOf(b), none = (v) => v === null || v === undefined || v === "";
+        if (none(x) || none(y)) return none(x) - none(y);
+        return x === y ? (a.name < b.name ? -1 : 1) : (x < y ? -sign : sign);
+      });
+      by("rows").style.height = shown.length * HEIGHT + "px";
+      by("count").textContent = shown.length === all.size ? `${digits(all.size, 0)} measurements`
+        : `${digits(shown.length, 0)} of ${digits(all.size, 0)} measurements`;
+      for (const head of by("heads").children)
+        if (head.dataset.key) head.ariaSort = head.dataset.key === wanted.sort ? (wanted.up ? "ascending" : "descending") : "none";
+      draw();
+    }
+
+    // The last runs of the same processor: where this one stands.
+    function findSeries() {
+      series = new Map();
+      const sorted = [...all.values()].filter((one) => one.processor && one.event_rate_wall_khz > 0 && one.when)
+        .sort((a, b) => (a.when < b.when ? -1 : 1));
+      for (const one of sorted) {
+        const list = series.get(one.processor) || [];
+        list.push(one);
+        series.set(one.processor, list);
+        one.place = list.length - 1;
+      }
+    }
+    function trendOf(one) {
+      const list = series.get(one.processor);
+      if (list === undefined || one.place === undefined || list.length < 3) return "";
+      const last = Math.min(list.length, Math.max(TREND, one.place + 1)), part = list.slice(Math.max(0, last - TREND), last);
+      const most = Math.max(...part.map((run) => run.event_rate_wall_khz));
+      const at = part.map((run, i) => [2 + 86 * i / (part.length - 1), 20 - 18 * run.event_rate_wall_khz / most]);
+      const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg");
+      svg.setAttribute("viewBox", "0 0 90 22");
+      svg.setAttribute("role", "img");
+      svg.setAttribute("aria-label", `event rate of the last ${part.length} runs of ${one.processor}`);
+      const line = document.createElementNS(space, "polyline"), dot = document.createElementNS(space, "circle");
+      line.setAttribute("points", at.map((xy) => xy.map((v) => v.toFixed(1)).join()).join(" "));
+      const own = at[part.indexOf(one)];
+      dot.setAttribute("cx", own[0]);
+      dot.setAttribute("cy", own[1]);
+      dot.setAttribute("r", 2.2);
+      svg.append(line, dot);
+      return svg;
+    }
+
+    function rowOf(one, place) {
+      const row = element("div", undefined, "row");
+      row.role = "row";
+      row.ariaRowIndex = place + 2;
+      row.style.top = place * HEIGHT + "px";
+      const tick = element("input");
+      tick.type = "checkbox";
+      tick.ariaLabel = "tick " + one.name;
+      tick.checked = ticked.has(one.name);
+      tick.addEventListener("change", () => {
+        ticked[tick.checked ? "add" : "delete"](one.name);
+        countTicked();
+      });
+      row.append(cell(tick));
+      for (const [, key, kind] of COLUMNS) {
+        const value = one[key];
+        if (key === "name") {
+          const link = element("a", value);
+          link.href = address("run", value);
+          link.title = one.error ? `${value}: ${one.error}` : value;
+          row.append(cell(link));
+        } else if (kind === "outcome") {
+          row.append(cell(one.error ? "unreadable" : outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
+        } else if (kind === "when") {
+          row.append(cell(value ? value.slice(0, 16).replace("T", " ") : ""));
+        } else if (kind === "trend") {
+          row.append(cell(trendOf(one)));
+        } else if (kind === "text") {
+          row.append(cell(value || ""));
+        } else {
+          row.append(cell(typeof value === "number" ? kind(value) : "-", "n"));
+        }
+      }
+      return row;
+    }
+    function cell(content, className) {
+      const made = element("div", undefined, className);
+      made.role = "cell";
+      made.append(content);
+      return made;
+    }
+
+    // Only the rows that are seen are there.
+    function draw() {
+      const view = by("window"), first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - AROUND);
+      const last = Math.min(shown.length, Math.ceil((view.scrollTop + view.clientHeight) / HEIGHT) + AROUND);
+      by("heads").style.paddingRight = view.offsetWidth - view.clientWidth + "px";
+      const focused = document.activeElement?.closest?.(".row")?.ariaRowIndex;
+      const rows = [];
+      for (let i = first; i < last; i++) rows.push(rowOf(shown[i], i));
+      by("rows").replaceChildren(...rows);
+      by("list").ariaRowCount = shown.length + 1;
+      if (focused) by("rows").querySelector(`[aria-rowindex="${focused}"] a`)?.focus({preventScroll: true});
+    }
+
+    function countTicked() {
+      for (const id of ["compare", "scaling"]) by(id).disabled = ticked.size < 2;
+      by("compare").textContent = ticked.size ? `Compare ${ticked.size}` : "Compare";
+    }
+    for (const id of ["compare", "scaling"])
+      by(id).addEventListener("click", () => {
+        // The oldest is what the others are compared with.
+        const names = [...ticked].sort((a, b) => ((all.get(a)?.when || "") < (all.get(b)?.when || "") ? -1 : 1));
+        location.href = address(id, "", new URLSearchParams(names.map((name) => ["run", name])));
+      });
+
+    by("heads").append(cell("", ""), ...COLUMNS.map(([title, key, kind]) => {
+      const head = element("div", undefined, typeof kind === "function" ? "n" : ""), button = element("button", title);
+      head.role = "columnheader";
+      head.dataset.key = key;
+      button.type = "button";
+      button.addEventListener("click", () => {
+        wanted.up = wanted.sort === key ? !wanted.up : kind === "text";
+        wanted.sort = key;
+        writeAddress();
+        choose();
+      });
+      head.append(button);
+      return head;
+    }));
+    by("window").addEventListener("scroll", () => requestAnimationFrame(draw));
+    addEventListener("resize", () => requestAnimationFrame(draw));
+    by("choose").addEventListener("submit", (event) => { event.preventDefault(); writeAddress(); });
+    by("search").addEventListener("input", () => { wanted.q = by("search").value; writeAddress(true); choose(); });
+    by("outcome").addEventListener("change", () => { wanted.outcome = by("outcome").value; writeAddress(); choose(); });
+    addEventListener("popstate", () => { readAddress(); choose(); });
+    readAddress();
+
+    repeat(async () => {
+      let told;
+      try { told = await get("runs", "", "since=" + version); }
+      catch (error) { by("count").textContent = `the board does not answer: ${error.message}`; return; }
+      if (told.all) all.clear();
+      for (const name of told.gone) all.delete(name);
+      for (const row of told.rows) {
+        const one = Object.fromEntries(told.keys.map((key, i) => [key, row[i]]));
+        all.set(one.name, one);
+      }
+      const first = version === 0;
+      version = told.version;
+      if (told.rows.length || told.gone.length || first) { findSeries(); choose(); }
+    });
+  }
+
+  // ---- a run that goes on ----
+
+  function livePage() {
+    let version = 0;
+    repeat(async () => {
+      let told;
+      try { told = await get("run", run, "since=" + version); }
+      catch (error) { by("state").textContent = error.message; return; }
+      if (told.state !== "live") { location.reload(); return; }
+      by("state").textContent = "The run goes on.";
+      version = told.version;
+      for (const key in told.parts) {
+        let part = by("part-" + key);
+        if (part === null) { part = element("div"); part.id = "part-" + key; }
+        part.innerHTML = told.parts[key]; // made by the server, where every name is escaped
+        const next = told.order.slice(told.order.indexOf(key) + 1).map((one) => by("part-" + one)).find(Boolean);
+        by("parts").insertBefore(part, next || null);
+      }
+      for (const part of [...by("parts").children])
+        if (!told.order.includes(part.id.slice(5))) part.remove();
+    });
+  }
+
+  // ---- SQL ----
+
+  function askPage() {
+    const box = by("sql"), told = by("told");
+    async function ask(query) {
+      told.className = "";
+      told.textContent = "asking …";
+      by("answer").replaceChildren();
+      by("csv").hidden = true;
+      try {
+        const {rows, more} = await get("sql", run, new URLSearchParams({q: query}));
+        const keys = rows.length ? Object.keys(rows[0]) : [];
+        const numeric = keys.map((key) => rows.every((row) => row[key] === null || typeof row[key] === "number"));
+        const line = (kind, values) => {
+          const row = element("tr");
+          values.forEach((value, i) => row.append(element(kind, value === null ? "" : String(value), numeric[i] ? "n" : "")));
+          return row;
+        };
+        const head = element("thead"), body = element("tbody");
+        head.append(line("th", keys));
+        for (const row of rows) body.append(line("td", keys.map((key) => row[key])));
+        by("answer").replaceChildren(head, body);
+        told.textContent = `${digits(rows.length, 0)} row${rows.length === 1 ? "" : "s"}${more ? "; there are more" : ""}`;
+        by("csv").href = address("api/sql", run, new URLSearchParams({q: query, form: "csv"}));
+        by("csv").hidden = rows.length === 0;
+      } catch (error) {
+        told.className = "wrong";
+        told.textContent = error.message;
+      }
+    }
+    by("query").addEventListener("submit", (event) => {
+      event.preventDefault();
+      history.pushState(null, "", "?" + new URLSearchParams({q: box.value}));
+      ask(box.value);
+    });
+    box.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) by("query").requestSubmit();
+    });
+    function fromAddress() {
+      const given = new URLSearchParams(location.search).get("q");
+      box.value = given || "select dataset, count(*) as chunks, sum(num_events) as events from chunks group by dataset";
+      if (given) ask(given);
+    }
+    addEventListener("popstate", fromAddress);
+    fromAddress();
+    get("tables", run).then((found) => {
+      const list = element("dl");
+      for (const name in found) list.append(element("dt", name), element("dd", found[name].join(", ")));
+      by("tables").append(list);
+    }, (error) => { by("tables").textContent = error.message; });
+  }
+
+  ({runs: runsPage, live: livePage, ask: askPage}[page] || (() => {}))();
+})();

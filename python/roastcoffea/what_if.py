@@ -1,0 +1,74 @@
+"""How long a run would take with other workers, chunks, files or storage."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from roastcoffea import _core
+
+if TYPE_CHECKING:
+    from roastcoffea._core import Run, _SummaryTable
+
+__all__ = ["WhatIf"]
+
+
+class WhatIf:
+    """A recorded run, played again."""
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        workers: int | None = None,
+        threads: int | None = None,
+        chunksize: int | None = None,
+        without_files: Iterable[str] = (),
+        times: int | None = None,
+        preload: bool = False,
+        at_rate: float | str | None = None,
+    ) -> None:
+        """What is not given stays as it was recorded. `threads` is for each worker, `times` how many
+        times the files, each like those of the run, `at_rate` what the storage gives to all workers together: bytes per
+        second, or a text like "2Gbps" or "250MB/s". A ValueError if the run has no
+        records of chunks, or an option cannot be."""
+        self._engine = _core.WhatIf(
+            run, workers=workers, threads=threads, chunksize=chunksize, without_files=without_files,
+            times=times, preload=preload, at_rate=at_rate,
+        )
+        known: dict[str, Any] = json.loads(self._engine.json())
+        self.headline: str = known["headline"]  # the answer in a sentence
+        self.wall_time: float = known["wall_time"]  # s, predicted
+        # The ends of the interval of 90 %; None: too few chunks for one.
+        self.low: float | None = known.get("low")
+        self.high: float | None = known.get("high")
+        self.recorded_wall_time: float = known["recorded_wall_time"]
+        self.replayed_wall_time: float = known["replayed_wall_time"]  # the recorded run, played again
+        self.workers: float = known["workers"]
+        self.threads: float = known["threads"]  # of all workers
+        self.chunks: int = known["chunks"]
+        self.limiting: str = known["limiting"]  # the name of the limit that matters most
+        self.limits: list[dict[str, Any]] = known["limits"]
+        self.budget: dict[str, float] = known["budget"]  # core-seconds
+        self.recorded_budget: dict[str, float] = known["recorded_budget"]
+        self.notes: list[str] = known["notes"]  # what the run cannot tell
+
+    @property
+    def tables(self) -> list[_SummaryTable]:
+        """The tables as texts: id, title, columns, rows, caption."""
+        return self._engine.tables()
+
+    def print_summary(self) -> None:
+        """Prints the headline, the tables and the notes."""
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        print(self._engine.draw(shutil.get_terminal_size().columns, color), end="")
+
+    def __str__(self) -> str:
+        return self._engine.draw()
+
+    def __repr__(self) -> str:
+        return f"<WhatIf: {self.headline}>"

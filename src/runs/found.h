@@ -1,0 +1,32 @@
+/* Shared by the files that find and read measurements. */
+#ifndef ROAST_RUNS_FOUND_H
+#define ROAST_RUNS_FOUND_H
+
+#include "base/arena.h"
+#include "roast/found.h"
+
+struct roast_found {
+    roast_found_entry *entries;
+    size_t count, capacity;
+    roast_arena texts; /* of the entries */
+};
+
+roast_status roast_found_no_memory(roast_error *err);
+/* A copy that lives as long as the list. */
+roast_status roast_found_copy(roast_found *found, roast_str text, const char **out,
+                              roast_error *err);
+
+/* When the run began, in seconds since 1970. */
+void roast_found_set_start(roast_found_entry *entry, double start);
+/* What follows from other values: the number of the chunk size, the text of the workers. */
+roast_status roast_found_finish_texts(roast_found *found, roast_found_entry *entry,
+                                      roast_value peak_workers, roast_error *err);
+
+/* Takes what a metadata.json says. *whole: it is JSON, as far as it is read, with the types that it should have. */
+roast_status roast_found_take(roast_found *found, roast_found_entry *entry, roast_str metadata,
+                              const roast_found_wanted *wanted, bool *whole, roast_error *err);
+/* Reads an entry from its metadata.json. false: it takes the slower road. */
+roast_status roast_found_quick(roast_found *found, roast_found_entry *entry,
+                               const roast_found_wanted *wanted, bool *done, roast_error *err);
+
+#endif

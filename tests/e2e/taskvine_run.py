@@ -1,0 +1,66 @@
+"""A run of Coffea's own TaskVineExecutor, with a stand-in for TaskVine: `taskvine_run.py FOLDER FILE`. A program of its own:
+Coffea's executor takes the interrupt of its process. Prints what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+import weakref
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "vine"))
+
+from coffea import processor  # noqa: E402
+from coffea.nanoevents import NanoAODSchema  # noqa: E402
+from coffea.processor import taskvine_executor  # noqa: E402
+
+from roastcoffea import MetricsCollector, track_metrics  # noqa: E402
+
+FOLDER, FILE = sys.argv[1:]
+managers = []
+
+
+class Proc(processor.ProcessorABC):
+    @track_metrics
+    def process(self, events):
+        raised = Path(FOLDER) / "raised"
+        before = raised.stat().st_size if raised.exists() else 0
+        if events.metadata["entrystart"] == 0 and before < 2:  # both tries inside the first task
+            raised.write_text("x" * (before + 1))
+            raise RuntimeError("told to raise")
+        return {"events": len(events)}
+
+    def postprocess(self, accumulator):
+        return accumulator
+
+
+def theirs(manager):
+    managers.append(weakref.ref(manager))
+
+
+executor = processor.TaskVineExecutor(
+    filepath=FOLDER, custom_init=theirs, retries=1, treereduction=2, status=False, compression=1
+)
+runner = processor.Runner(executor, schema=NanoAODSchema, chunksize=250, savemetrics=True)
+with MetricsCollector(runner) as mc:
+    output, report = runner({"data": {"files": {FILE: "Events"}}}, Proc())
+records = mc.attempts
+budget = mc.run.budget()
+print(json.dumps({
+    "backend": mc.backend,
+    "output": output,
+    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics],
+    "tries": [[one["key"], one["kind"], one["outcome"]] for one in records],
+    "raised": [str(one) for one in records if one["outcome"] == "raised"],
+    "custom_init": executor.custom_init is theirs,
+    "calls": len(managers),
+    "alive": taskvine_executor.manager is not None or any(one() is not None for one in managers),
+    "parts": budget["parts"],
+    "available": budget["available_core_seconds"],
+    "by_worker": sorted(str(name) for name in mc.run.budget("worker")),
+    "named": sorted({str(chunk["worker"]) for chunk in mc.chunk_metrics}),
+    "workers": mc.metrics["avg_workers"],
+    "wall": mc.metrics["wall_time"],
+    "notes": list(mc.notes),
+    "outcome": mc.outcome,
+}))

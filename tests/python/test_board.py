@@ -1,0 +1,291 @@
+"""The board, asked over HTTP: what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+
+import pytest
+from leaks import assert_nothing_is_kept
+from test_trend import save
+
+import roastcoffea
+from roastcoffea import _core
+from roastcoffea.web import _ask
+from roastcoffea.web._access import Access, policy_of
+from roastcoffea.web._index import Index, Unreadable
+
+
+NO_LIMITS = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="ASan cannot live with a limit of memory")
+
+
+class Asked:
+    """A board, and one who asks it."""
+
+    def __init__(self, folder, **options):
+        self.link = roastcoffea.board(folder, **options)
+        found = urllib.parse.urlsplit(self.link.url)
+        self.port, self.base = found.port, found.path
+        self.token = urllib.parse.parse_qs(found.query)["token"][0]
+
+    def get(self, path, token=True, method="GET", timeout=30, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            given = {"Authorization": f"token {self.token}"} if token is True else {}
+            connection.request(method, self.base + path, headers=given | {key.replace("_", "-"): value
+                                                                          for key, value in headers.items()})
+            answer = connection.getresponse()
+            body = answer.read().decode()
+            return answer.status, json.loads(body) if "json" in answer.headers.get("Content-Type", "") else body, answer.headers
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("board")
+    for number in range(4):
+        save(folder / "nightly", number, 100 - number)
+    save(folder, 9, 5.0, outcome="failed", processor="<b>Bold</b>")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def board(folder):
+    asked = Asked(folder)
+    yield asked
+    asked.link.close()
+
+
+# ---- answers ----
+
+
+def test_the_list_of_runs(board):
+    status, told, _ = board.get("api/runs")
+    assert status == 200 and told["all"]
+    rows = {row[0]: dict(zip(told["keys"], row)) for row in told["rows"]}
+    assert sorted(rows) == [*(f"nightly/run00{i}" for i in range(4)), "run009"]
+    assert rows["run009"]["outcome"] == "failed" and rows["nightly/run001"]["wall_time"] == pytest.approx(99)
+    status, told, _ = board.get(f"api/runs?since={told['version']}")
+    assert (told["rows"], told["gone"], told["all"]) == ([], [], False)
+
+
+def test_pages(board):
+    for path, words in (("", "Runs"), ("run/nightly/run000", "Dimuon"), ("ask/run009", "SQLite"),
+                        ("compare?run=nightly/run000&run=nightly/run001", "Comparison"),
+                        ("scaling?run=nightly/run000&run=nightly/run001", "Scaling"), ("static/board.js", "use strict")):
+        status, body, headers = board.get(path)
+        assert status == 200 and words in body, path
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+        scripts = policy.partition("script-src ")[2].partition(";")[0]
+        assert "unsafe" not in scripts and scripts.count("sha256-") == body.count("<script>")
+    _, body, _ = board.get("run/run009")
+    assert "<b>Bold" not in body and "&lt;b&gt;Bold" in body
+
+
+def test_a_run_that_goes_on_is_told_in_parts(board):
+    status, told, _ = board.get("api/run/nightly/run002")
+    assert status == 200 and told["state"] == "finished"
+    assert {"headline", "budget"} <= set(told["parts"]) and list(told["parts"]) == told["order"]
+    _, again, _ = board.get(f"api/run/nightly/run002?since={told['version']}")
+    assert again["parts"] == {} and again["order"] == told["order"]
+
+
+@NO_LIMITS
+def test_sql(board):
+    ask = "api/sql/run009?" + urllib.parse.urlencode({"q": "select value from metrics where key = 'wall_time'"})
+    assert board.get(ask)[1] == {"rows": [{"value": 5.0}], "more": False}
+    assert board.get(ask + "&form=csv")[1].split() == ["value", "5.0"]
+    many = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"
+    status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": many}))
+    assert status == 200 and len(told["rows"]) == _ask.ROWS and told["more"]
+    for query, words in (("delete from chunks", "SELECT"), ("", "no query"), ("--help", ""), ("select 1; select 2", "")):
+        status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": query}))
+        assert status == 400 and words in told["error"], query
+    assert "metrics" in board.get("api/tables/run009")[1]
+
+
+@NO_LIMITS
+def test_sql_that_never_ends(board, monkeypatch):
+    monkeypatch.setattr(_ask, "SECONDS", 1)
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+    status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": endless}))
+    assert status == 400 and "time" in told["error"]
+    monkeypatch.setattr(_ask, "MEMORY", 256 << 20)
+    large = "select length(group_concat(zeroblob(1000000))) from (with recursive n(i) as (select 1 union all select i + 1 " \
+            "from n where i < 900) select i from n)"
+    assert board.get("api/sql/run009?" + urllib.parse.urlencode({"q": large}))[0] == 400
+    assert board.get("api/runs")[0] == 200
+
+
+# ---- refusals ----
+
+
+def test_without_the_token_nothing_is_told(board):
+    for path in ("", "run/run009", "api/runs", "api/sql/run009?q=select+1", "compare?run=run009&run=nightly/run000"):
+        status, body, _ = board.get(path, token=False)
+        assert status == 403 and "run009" not in str(body), path
+    status, body, _ = board.get("?token=wrong", token=False)
+    assert status == 403 and "not the token" in body
+    assert board.get("static/board.css", token=False)[0] == 200
+
+
+def test_the_token_becomes_a_cookie(board):
+    status, _, headers = board.get(f"run/run009?token={board.token}&x=1", token=False)
+    assert status == 302 and headers["Location"] == "/run/run009?x=1"
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and board.token not in cookie
+    assert board.get("run/run009", token=False, Cookie=cookie.partition(";")[0])[0] == 200
+    assert board.get("run/run009", token=False, Cookie=cookie.partition("=")[0] + "=wrong")[0] == 403
+    # a proxy that has its own password passes it on
+    assert board.get("run/run009", token=False, Cookie=cookie.partition(";")[0], Authorization="Basic abc")[0] == 200
+
+
+def test_foreign_names_and_sites(board):
+    assert board.get("", Host=f"evil.example:{board.port}")[0] == 403
+    assert board.get("", Host=f"localhost:{board.port}")[0] == 200
+    assert board.get("api/runs", Origin="http://evil.example")[0] == 403
+    assert board.get("api/runs", Origin=f"http://127.0.0.1:{board.port}")[0] == 200
+    assert board.get("api/runs", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert board.get("run/run009", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["run/../../etc/passwd", "run/..%2f..%2fetc", "run/%2e%2e/secret", "run//etc", "run/nightly",
+                                  "run/", "static/..%2f_server.py", "static/_server.py", "nothing", "api/run/none"])
+def test_nothing_else_can_be_reached(board, path):
+    assert board.get(path)[0] == 404
+
+
+def test_nothing_can_be_changed(board):
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert board.get("run/run009", method=method)[0] in (403, 405)
+
+
+def test_links_and_pipes_are_not_read(folder, tmp_path):
+    place = tmp_path / "shared"
+    shutil.copytree(folder / "nightly", place)
+    secret = save(tmp_path / "outside", 1, 7.0)
+    (place / "link").symlink_to(secret)
+    shutil.copytree(secret, place / "inner")
+    (place / "inner" / "run.sqlite").unlink()
+    (place / "inner" / "run.sqlite").symlink_to(secret / "run.sqlite")
+    save(place, 50, 8.0)
+    (place / "run050" / "extra").unlink(missing_ok=True)
+    os.mkfifo(place / "run050" / "extra")
+    index = Index(place)
+    assert "link" not in [row[0] for row in index.since(0)["rows"]]
+    for name in ("link", "inner", "run050"):
+        with pytest.raises(Unreadable):
+            index.find(name)
+
+
+def test_a_measurement_that_vanishes_or_is_damaged(tmp_path):
+    for number in range(3):
+        save(tmp_path, number, 10.0)
+    asked = Asked(tmp_path)
+    try:
+        assert asked.get("run/run000")[0] == 200
+        shutil.rmtree(tmp_path / "run000")
+        whole = (tmp_path / "run001" / "run.sqlite").read_bytes()
+        (tmp_path / "run001" / "run.sqlite").write_bytes(whole[:5000])
+        assert asked.get("run/run000")[0] in (404, 422)
+        status, body, _ = asked.get("run/run001")
+        assert status == 422 and "Cannot be shown" in body
+        assert asked.get("api/run/run001")[0] == 422
+        assert asked.get("compare?run=run001&run=run002")[0] == 422
+        assert asked.get("compare?run=run002")[0] == 400
+        time.sleep(1.1)
+        told = asked.get("api/runs?since=1")[1]
+        assert told["gone"] == ["run000"]
+        assert asked.get("run/run002")[0] == 200
+    finally:
+        asked.link.close()
+
+
+def test_a_thousand_connections_and_one_that_reads_slowly(board):
+    slow = socket.create_connection(("127.0.0.1", board.port))
+    slow.sendall(f"GET /run/nightly/run000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {board.token}\r\n\r\n".encode())
+    held = [socket.create_connection(("127.0.0.1", board.port)) for _ in range(500)]
+    try:
+        assert board.get("api/runs")[0] == 200
+    finally:
+        for one in [*held, slow]:
+            one.close()
+    assert board.get("api/runs")[0] == 200
+
+
+def test_another_base(folder):
+    asked = Asked(folder, base_url="/user/me/proxy/8799")
+    try:
+        assert asked.base == "/user/me/proxy/8799/"
+        _, body, _ = asked.get("")
+        assert 'href="/user/me/proxy/8799/static/board.css"' in body and 'data-base="/user/me/proxy/8799/"' in body
+        assert "/user/me/proxy/8799/ask/run009" in asked.get("run/run009")[1]
+    finally:
+        asked.link.close()
+
+
+# ---- parts ----
+
+
+def test_names_of_the_server():
+    access = Access("secret", ["board.site"])
+    for host in ("localhost", "127.0.0.1:80", "[::1]:9", "board.site:80", "10.1.2.3"):
+        assert access.knows_host(host), host
+    for host in ("", "evil.example", "board.site.evil.example", "[::1", "localhost.evil.example:80"):
+        assert not access.knows_host(host), host
+    assert Access().token != Access().token and len(Access().token) >= 32
+    assert access.is_token("secret") and not access.is_token("") and not access.is_token("sécret")
+
+
+def test_the_policy_knows_scripts_by_their_hash():
+    # echo -n 'a()' | openssl dgst -sha256 -binary | base64
+    assert "'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4='" in policy_of("<script>a()</script>")
+    assert policy_of("<script>a()</script>") != policy_of("<script>b()</script>")
+    assert "sha256" not in policy_of('<script type="application/json">{}</script>')
+
+
+def test_only_what_changed_is_read_again(folder, monkeypatch):
+    index = Index(folder)
+    index.look()
+    asked, list_runs = [], _core.list_runs
+    monkeypatch.setattr(_core, "list_runs", lambda path: asked.append(path) or list_runs(path))
+    index._looked = -1e9
+    index.look()
+    assert asked == []
+    added = save(folder / "nightly", 60, 4.0)
+    index._looked = -1e9
+    assert [row[0] for row in index.since(index.version)["rows"]] == ["nightly/run060"]
+    shutil.rmtree(added)
+    index._looked = -1e9
+    assert index.since(index.version)["gone"] == ["nightly/run060"]
+
+
+def test_list_runs(folder, tmp_path):
+    assert [one["name"] for one in json.loads(_core.list_runs(folder))][:1] == ["run009"]
+    assert json.loads(_core.list_runs(tmp_path)) == []
+    with pytest.raises(FileNotFoundError):
+        _core.list_runs(tmp_path / "none")
+    with pytest.raises(TypeError):
+        _core.list_runs(3)
+
+
+def test_no_leak(folder):
+    assert_nothing_is_kept(lambda: _core.list_runs(folder), 50)
+
+
+def test_a_port_that_is_taken(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(OSError):
+            roastcoffea.board(folder, port=taken.getsockname()[1])
+    with pytest.raises(FileNotFoundError):
+        roastcoffea.board(Path(folder) / "none")
+    assert not [one for one in threading.enumerate() if one.name == "roastcoffea board" and not one.daemon]
