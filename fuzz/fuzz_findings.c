@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "analyse/diagnose_internal.h"
+#include "analyse/diagnose/internal.h"
 
 /* A number that depends on all that can be read of the findings; NaN counts as 1. */
 static uint64_t add_bits(uint64_t sum, double value) {

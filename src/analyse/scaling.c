@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyse/intervals.h"
+#include "analyse/statistics/intervals.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "metrics/formulas.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/levels.h"
+#include "analyse/statistics/levels.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/intern.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/diagnose_internal.h"
+#include "analyse/diagnose/internal.h"
 #include "render/json_writer.h"
 #include "roast/grid.h"
 

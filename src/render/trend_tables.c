@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/levels.h"
+#include "analyse/statistics/levels.h"
 #include "base/utf8.h"
 #include "render/grid_columns.h"
 #include "render/grid_internal.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analyse/intervals.h"
+#include "analyse/statistics/intervals.h"
 
 static void expect(roast_interval found, double at, double low, double high) {
     if (fabs(found.at - at) > 1e-6 || fabs(found.low - low) > 1e-6 ||

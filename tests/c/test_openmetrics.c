@@ -1,6 +1,6 @@
 #include "run_sample.h"
 
-#include "analyse/diagnose_internal.h"
+#include "analyse/diagnose/internal.h"
 #include "roast/export.h"
 
 static roast_sink *new_sink(void) {

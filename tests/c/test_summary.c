@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analyse/diagnose_internal.h"
+#include "analyse/diagnose/internal.h"
 #include "render/grid_internal.h"
 #include "roast/format.h"
 #include "render/summary.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyse/levels.h"
+#include "analyse/statistics/levels.h"
 #include "roast/trend_tables.h"
 
 /* ---- series ---- */

@@ -54,9 +54,10 @@ PUBLIC_HEADERS = {
 }
 
 # Folders inside a part, from the bottom: a folder may use itself and those before it. Files beside the folders (the
-# module file of ext, store.c) use all of them; the headers beside them (state.h) are for everybody.
+# module file of ext, store.c, trend.c) use all of them; the headers beside them (state.h) are for everybody.
 ROOMS = {
     "ext": ["common", "records", "worker", "scheduler", "run", "show"],
+    "src/analyse": ["statistics", "budget", "diagnose", "failures", "compare", "what_if", "advise"],
     "src/store": ["database", "place", "write", "read", "sql", "legacy"],
 }
 
