@@ -95,7 +95,7 @@ def test_a_worker_with_a_wrong_clock(clocks, fileset, tmp_path, seconds):
         mc = run_on(client, fileset, tmp_path)
     check_attempts(mc)
     check_note(mc, f"is {abs(seconds)}.0 s {'behind' if seconds < 0 else 'ahead of'}", address)
-    assert json.loads(mc.run.meta["clock_offsets"]) == {address: pytest.approx(-seconds, abs=0.1)}
+    assert json.loads(mc.run.meta["clock_offsets"]) == {address: pytest.approx(-seconds, abs=0.5)}
 
 
 def address_of(client, name):
