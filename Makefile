@@ -50,8 +50,8 @@ docs: $(VENV) ## build the documentation into build/docs
 	@$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
-wheel: $(VENV) ## build a wheel into dist
-	@$(RUN) tools/build.py wheel
+wheel: $(VENV) ## build sdist and wheels into dist, for each Python that is here
+	@$(RUN) tools/wheels.py
 
 clean: ## remove build and dist (.venv stays; it is remade when the requirements change)
 	@rm -rf build dist
