@@ -1,8 +1,8 @@
 """Builds what is published into dist/: `wheels.py [PYTHON ...]`; without PYTHON for each of PYTHONS that is here.
 
 First the sdist, of what is committed. Then, from the unpacked sdist alone and in an isolated environment, a wheel for each
-Python: SQLite, jansson and zstd are inside, and auditwheel gives it the tag of the oldest system that it runs on. The wheels
-share a build directory, so that libroast is compiled once.
+Python. auditwheel puts SQLite, jansson and zstd into it, once for extension and program, and gives it the tag of the oldest
+system that it runs on. The wheels share a build directory, so that libroast is compiled once.
 """
 
 from __future__ import annotations
@@ -64,11 +64,10 @@ def make_wheel(source: Path, python: Path) -> None:
     made = BUILD / "wheels" / "made"
     shutil.rmtree(made, ignore_errors=True)
     run([python, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps",
-         f"--config-settings=build-dir={BUILD / 'wheels' / 'meson'}", "--config-settings=setup-args=-Dbundled=true",
-         "--config-settings=setup-args=-Doptimization=2", "--config-settings=install-args=--strip",
+         f"--config-settings=build-dir={BUILD / 'wheels' / 'meson'}",
          "--wheel-dir", made, source])
     (wheel,) = made.glob("*.whl")
-    run([sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", DIST, wheel])
+    run([sys.executable, "-m", "auditwheel", "repair", "--strip", "--wheel-dir", DIST, wheel])
 
 
 def check(files: list[Path]) -> list[str]:
