@@ -61,8 +61,7 @@ def unpack(sdist: Path) -> Path:
 
 def make_wheel(source: Path, python: Path) -> None:
     """A wheel in dist/, with the tag that its symbols allow."""
-    made = BUILD / "wheels" / "made"
-    shutil.rmtree(made, ignore_errors=True)
+    made = BUILD / "wheels" / python.name
     run([python, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps",
          f"--config-settings=build-dir={BUILD / 'wheels' / 'meson'}",
          "--wheel-dir", made, source])
@@ -82,7 +81,8 @@ def check(files: list[Path]) -> list[str]:
 
 def main(wanted: list[str]) -> int:
     pythons = {version: find_python(version) for version in wanted or PYTHONS}
-    shutil.rmtree(DIST, ignore_errors=True)
+    for old in (DIST, BUILD / "wheels"):
+        shutil.rmtree(old, ignore_errors=True)
     try:
         source = unpack(make_sdist())
         for version, python in pythons.items():
