@@ -15,6 +15,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from auditwheel.wheeltools import InWheel
 from build import BUILD, ROOT, BuildFailed, run
 
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -66,7 +67,22 @@ def make_wheel(source: Path, python: Path) -> None:
          f"--config-settings=build-dir={BUILD / 'wheels' / 'meson'}",
          "--wheel-dir", made, source])
     (wheel,) = made.glob("*.whl")
-    run([sys.executable, "-m", "auditwheel", "repair", "--strip", "--wheel-dir", DIST, wheel])
+    run([sys.executable, "-m", "auditwheel", "repair", "--strip", "--wheel-dir", made / "repaired", wheel])
+    (repaired,) = (made / "repaired").glob("*.whl")
+    with InWheel(repaired, DIST / repaired.name) as unpacked:
+        restore_program(Path(unpacked), python.name)
+
+
+def restore_program(wheel: Path, python: str) -> None:
+    """auditwheel puts a script in Python in the place of `roast`, which is slower to start and finds the program in one place
+    alone, not after `pip install --user`. The program itself finds its libraries from every bin folder: of an environment,
+    of a user, and of a system."""
+    (script,) = wheel.glob("*.data/scripts/roast")
+    shutil.move(wheel / "roastcoffea.scripts" / "roast", script)
+    (wheel / "roastcoffea.scripts").rmdir()
+    places = [f"$ORIGIN/../{folder}/{python}/{packages}/roastcoffea.libs"
+              for folder in ("lib", "lib64") for packages in ("site-packages", "dist-packages")]
+    run(["patchelf", "--set-rpath", ":".join(places), script])
 
 
 def check(files: list[Path]) -> list[str]:
