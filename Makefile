@@ -7,13 +7,18 @@ VENV    := .venv/requirements.sha256
 PACKAGE := build/package.stamp
 RUN     := .venv/bin/python
 SOURCES := $(shell find src include ext cli python -type f -not -name '*.pyc' 2>/dev/null) \
-           meson.build meson_options.txt pyproject.toml README.md LICENSE
+           meson.build meson_options.txt pyproject.toml README.md LICENSE THIRD-PARTY.md
+
+# `make PYTHON=python3.13 ...` makes .venv again if it is of another version.
+ifneq ($(origin PYTHON),file)
+OTHER := $(shell [ -x .venv/bin/python ] && [ "$$($(PYTHON) -V)" != "$$(.venv/bin/python -V)" ] && echo other-python)
+endif
 
 # Keeps __pycache__ out of the source folders.
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format asan fuzz soak docs wheel clean
+.PHONY: help demo test oldest bench lint format asan fuzz soak docs wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +30,9 @@ test: $(PACKAGE) ## run all tests, cheapest first
 	@$(PYTHON) tools/setup.py browser
 	@$(PYTHON) tools/setup.py servers
 	@$(RUN) tools/run_tests.py
+
+oldest: $(PACKAGE) ## run a core of the tests with the oldest packages that are supported
+	@$(RUN) tools/oldest.py
 
 bench: $(PACKAGE) ## measure the cost, compared with its floor and roastcoffea 0.1.2 (BENCH=--quick: few rounds)
 	@$(RUN) tools/build.py bench
@@ -50,13 +58,14 @@ docs: $(VENV) ## build the documentation into build/docs
 	@$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
-wheel: $(VENV) ## build a wheel into dist
-	@$(RUN) tools/build.py wheel
+wheel: $(VENV) ## build sdist and wheels into dist, for each Python that is here
+	@$(RUN) tools/wheels.py
 
 clean: ## remove build and dist (.venv stays; it is remade when the requirements change)
 	@rm -rf build dist
 
-$(VENV): tools/requirements-dev.txt tools/setup.py
+.PHONY: other-python
+$(VENV): tools/requirements-dev.txt tools/setup.py $(OTHER)
 	@$(PYTHON) tools/setup.py
 
 $(PACKAGE): $(VENV) $(SOURCES)

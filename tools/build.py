@@ -1,4 +1,4 @@
-"""Builds under build/: `build.py NAME ...`, where NAME is a configuration below, `package` or `wheel`.
+"""Builds under build/: `build.py NAME ...`, where NAME is a configuration below, or `package`.
 
 Run by .venv's Python; meson and ninja are taken from beside it. The compiler's output is shown only when a
 build fails.
@@ -78,16 +78,8 @@ def install_package() -> None:
          "--no-build-isolation", "--force-reinstall", "--config-settings=build-dir=build/py", "."])
 
 
-def build_wheel() -> None:
-    print("building a wheel ...", flush=True)
-    run([sys.executable, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps",
-         "--no-build-isolation", "--config-settings=build-dir=build/wheel", "--wheel-dir", "dist", "."])
-    for wheel in sorted((ROOT / "dist").glob("*.whl")):
-        print(wheel.relative_to(ROOT))
-
-
 def main(names: list[str]) -> int:
-    special = {"package": install_package, "wheel": build_wheel}
+    special = {"package": install_package}
     known = [*CONFIGURATIONS, *special]
     if not names or not set(names) <= set(known):
         print(f"usage: build.py NAME ..., one of {' '.join(known)}", file=sys.stderr)

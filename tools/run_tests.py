@@ -103,14 +103,14 @@ def is_our_leak(finding: str) -> bool:
         line.split()[:1] == ["#1"] and ("system_hook" in line or "/_core." in line) for line in lines)
 
 
-NOT_FOR_SANITIZERS = ("wheel", "leaks", "docs", "typing", "stub", "plots", "report")
+NOT_FOR_SANITIZERS = ("leaks", "docs", "typing", "stub", "plots", "report")
 
 
 def run_extension_asan() -> Counts:
     """The Python tests with an extension that is watched by the sanitizers, and the corpus of its fuzzer.
 
-    Left out: the wheel, which holds another extension, the counts of the interpreter's blocks, which it
-    does not keep with malloc, and what only reads or draws: pages, types, plots, the report.
+    Left out: the counts of the interpreter's blocks, which it does not keep with malloc, and what only reads or
+    draws: pages, types, plots, the report.
     """
     watched = watched_package("asan-ext")
     reports = BUILD / "asan-ext" / "reports"
@@ -160,6 +160,13 @@ def run_tsan() -> Counts:
         if test["name"] in THREADED:
             total += run_c_tests([test], {"ROAST_TEST_FILTER": THREADED[test["name"]]})
     return total + run_tap(["tests/tsan/threads.py"], watched_package("tsan"))
+
+
+def run_wheels() -> Counts:
+    """Builds sdist and wheels, and tries each of them in an environment of its own."""
+    code, output = run_program([sys.executable, "tools/wheels.py"], {}, 1800)
+    say(output.rstrip())
+    return Counts(failed=1) if code != 0 else run_pytest("tests/wheels")
 
 
 # A larger share of skipped end-to-end tests is a failure: such a run has shown too little.
@@ -219,6 +226,7 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
     "cli": ("CLI tests", run_cli),
     "python": ("Python tests", lambda: run_pytest("tests/python", *beside())),
+    "wheels": ("wheels", run_wheels),
     "python-asan": ("Python tests, ASan + UBSan + leaks", run_extension_asan),
     "e2e": ("end-to-end tests", run_e2e),
 }

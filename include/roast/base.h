@@ -119,7 +119,7 @@ int64_t roast_thread_cpu_now(void);
 /* later - earlier, in nanoseconds. */
 int64_t roast_mono_since(roast_mono earlier, roast_mono later);
 
-/* "1.0.0.dev0" */
+/* "1.0.0" */
 const char *roast_version(void);
 
 #endif

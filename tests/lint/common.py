@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-C_FOLDERS = ("src", "include", "ext", "cli", "tests/c", "tests/burn", "fuzz", "bench")
+C_FOLDERS = ("src", "include", "ext", "cli", "tests/c", "tests/burn", "tests/wheels", "fuzz", "bench", "examples")
 PYTHON_FOLDERS = ("python", "tests", "tools", "bench", "examples", "docs", "fuzz")
 
 

@@ -15,6 +15,7 @@ import check_clang
 import check_docs
 import check_format
 import check_hygiene
+import check_install
 import check_layers
 import check_symbols
 from common import Skip
@@ -28,6 +29,8 @@ CHECKS: dict[str, Callable[[Path], list[str]]] = {
     "every public function has a test": check_hygiene.check_tested,
     "every public header stands alone": check_hygiene.check_headers,
     "libroast shows roast_ names only": check_symbols.check_library,
+    "functions of libroast stay as they were released": check_symbols.check_released,
+    "libroast can be installed and used": check_install.check,
     "the extension exports its init only": check_symbols.check_extension,
     "clang compiles everything": check_clang.check,
     "the documentation builds": check_docs.check,

@@ -205,6 +205,29 @@ class Symbols(TreeTest):
     def test_missing_library_fails(self) -> None:
         self.assert_problem(check_symbols.check_library(self.root), "not built")
 
+    def assert_released(self, released: str, *words: str) -> None:
+        self.write("meson.build", "project(\n  'roastcoffea',\n  version: '1.2.0',\n)\n")
+        self.write("include/roast/a.h", "/* int roast_c(void); */\nint roast_a(int x,\n    int y);\nvoid roast_b(void);\n"
+                   "typedef int (*roast_f)(int x);\n")
+        self.write("tests/data/libroast.txt", released)
+        problems = check_symbols.check_released(self.root)
+        if words:
+            self.assert_problem(problems, *words)
+        else:
+            self.assertEqual(problems, [])
+
+    def test_a_new_function_is_fine(self) -> None:
+        self.assert_released("1.2.0\nint roast_a(int x, int y);\n")
+
+    def test_a_function_that_is_gone_fails(self) -> None:
+        self.assert_released("1.2.0\nint roast_c(void);\n", "gone or changed: int roast_c(void);")
+
+    def test_a_function_that_has_changed_fails(self) -> None:
+        self.assert_released("1.2.0\nint roast_a(int x);\n", "gone or changed: int roast_a(int x);")
+
+    def test_a_list_of_another_version_fails(self) -> None:
+        self.assert_released("1.1.0\nvoid roast_b(void);\n", "of version 1.1.0, not 1.2.0")
+
     def test_extension_exports_its_init_only(self) -> None:
         shared = ("-shared", "-fPIC")
         good = self.compile("void PyInit__core(void) {}", "good.so", *shared)

@@ -821,7 +821,7 @@ def test_without_matplotlib():
         except ImportError as error:
             print(error)
     """)
-    assert "pip install matplotlib" in told
+    assert "pip install 'roastcoffea[plots]'" in told
 
 
 def test_style_of_the_user_stays():

@@ -5,15 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from roastcoffea.extras import needed
+
 Plot: TypeAlias = Any
 
-try:
-    models: Any = import_module("bokeh.models")
-    figure: Any = import_module("bokeh.plotting").figure
-    value: Any = import_module("bokeh.core.properties").value
-    Document: Any = import_module("bokeh.document").Document
-    Resources: Any = import_module("bokeh.resources").Resources
-except ImportError as error:
-    raise ImportError(
-        "the report needs Bokeh, which cannot be imported here: install it with `python -m pip install bokeh`"
-    ) from error
+needed("the report", "bokeh", "report")
+models: Any = import_module("bokeh.models")
+figure: Any = import_module("bokeh.plotting").figure
+value: Any = import_module("bokeh.core.properties").value
+Document: Any = import_module("bokeh.document").Document
+Resources: Any = import_module("bokeh.resources").Resources

@@ -17,17 +17,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-try:
-    from matplotlib.axes import Axes as Axes
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Figure
-except ImportError as error:
-    raise ImportError(
-        "plots need matplotlib, which cannot be imported here: install it with "
-        "`python -m pip install matplotlib`"
-    ) from error
-
+from roastcoffea.extras import needed
 from roastcoffea.kernel import in_kernel
+
+needed("a plot", "matplotlib", "plots")
+from matplotlib.axes import Axes as Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Figure
 
 Output = str | PathLike[str] | None
 Size = tuple[float, float]

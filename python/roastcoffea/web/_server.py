@@ -12,6 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from roastcoffea.extras import needed
+
+needed("the board", "tornado", "report")
 import tornado.httpserver
 import tornado.netutil
 import tornado.web

@@ -154,7 +154,8 @@ static void find_drift(roast_past *past) {
     if (ratios.count > 1)
         past->drift = roast_stats_std(&ratios);
     /* Nine of ten other runs wait for cores half as long to half as long again. */
-    past->drift = hypot(past->drift, past->queued / 2 / roast_normal_above(0.05));
+    double queue = past->queued / 2 / roast_normal_above(0.05);
+    past->drift = sqrt(past->drift * past->drift + queue * queue);
 }
 
 roast_status roast_past_fit(roast_past *past) {

@@ -1,0 +1,36 @@
+/* The ten slowest chunks of a measurement: cc read_run.c $(pkg-config --cflags --libs roast) && ./a.out RUN */
+#include <inttypes.h>
+#include <roast/store.h>
+#include <stdio.h>
+
+enum { SHOWN = 10 };
+
+int main(int argc, char **argv) {
+    roast_error error;
+    roast_run *run;
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s RUN\n", argv[0]);
+        return 2;
+    }
+    if (roast_store_load(argv[1], &run, &error) != ROAST_OK) {
+        fprintf(stderr, "%s: %s\n", argv[0], error.message);
+        return 1;
+    }
+    roast_chunk slowest[SHOWN + 1], chunk;
+    int n = 0;
+    roast_chunk_cursor cursor;
+    roast_chunk_cursor_init(&cursor, roast_run_chunks_view(run));
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        if ((chunk.have & ROAST_CHUNK_HAS(duration_ns)) == 0)
+            continue; /* not measured is not zero */
+        int at = n < SHOWN ? n++ : SHOWN;
+        for (; at > 0 && slowest[at - 1].duration_ns < chunk.duration_ns; at--)
+            slowest[at] = slowest[at - 1];
+        slowest[at] = chunk;
+    }
+    for (int i = 0; i < n; i++)
+        printf("%9.3f s  %" PRId64 " to %" PRId64 " of %.*s\n", (double)slowest[i].duration_ns / 1e9,
+               slowest[i].entry_start, slowest[i].entry_stop, (int)slowest[i].file.len, slowest[i].file.data);
+    roast_run_free(run);
+    return 0;
+}
