@@ -64,7 +64,7 @@ ROOMS = {
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
 PYTHON_LAYERS = [
     ["_core"],
-    ["extras", "guard", "marks", "closures", "identity", "kernel", "preview", "facility"],
+    ["extras", "guard", "marks", "closures", "identity", "kernel", "preview", "facility", "answers"],
     ["utils", "instrumentation", "decorator", "channel", "tasks", "file_sizes", "provenance", "checkpoints",
      "endings"],
     ["aggregation"],
