@@ -1,4 +1,4 @@
-"""What the pages say is there: names, verbs, options, keys, links, pictures."""
+"""What the pages say is there: names, verbs, options, keys, pictures. tests/lint checks their links."""
 
 from __future__ import annotations
 
@@ -27,11 +27,6 @@ def page_ids(page):
 def blocks(page, kind):
     text = page.read_text(encoding="utf-8")
     return [body for found, body in BLOCK.findall(text) if found.strip() == kind]
-
-
-def prose(page):
-    """Without the blocks of code."""
-    return BLOCK.sub("", page.read_text(encoding="utf-8"))
 
 
 def manual():
@@ -97,14 +92,6 @@ def test_metrics_in_examples(page):
     for code in blocks(page, "python"):
         found |= set(re.findall(r"""(?:get_metrics\(\)|\bmetrics)\[["'](\w+)["']\]""", code))
     assert found - known - {"KEY", "alone"} == set()
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent == ROOT], ids=page_ids)
-def test_links(page):
-    """Sphinx checks those of docs; here are the pages that it does not read, or reads from another folder."""
-    for target in re.findall(r"\]\(([^)#\s]+)", prose(page)):
-        if "://" not in target:
-            assert (ROOT / target).exists(), target
 
 
 def test_the_readme_is_short():
