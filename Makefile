@@ -54,7 +54,7 @@ soak: SECONDS = 600
 soak: $(PACKAGE) ## run for SECONDS=600 on a cluster with faults; SEED=... injects the same ones again
 	@$(RUN) tools/soak.py $(SECONDS) $(SEED)
 
-docs: $(VENV) ## build the documentation into build/docs
+docs: $(PACKAGE) ## build the documentation into build/docs
 	@$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 

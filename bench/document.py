@@ -1,9 +1,10 @@
-"""`python -m bench.document [FILE]`: writes docs/performance.md and docs/images/growth.svg from the figures that
-`make bench` left in build/bench.json. No figure on that page is typed by hand."""
+"""`python -m bench.document [FILE]`: writes docs/performance.md, docs/images/growth.svg and the table of costs in
+README.md from the figures that `make bench` left in build/bench.json. No figure there is typed by hand."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from bench.targets import Against
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "images" / "growth.svg"
+README = ROOT / "README.md"
 
 Told = dict[str, Any]
 
@@ -243,6 +245,40 @@ def page(told: Told) -> str:
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip())
 
 
+# ---- the costs in README.md ----
+
+# Words, and the rows of the page that have the figures. Two rows are the ends of an interval.
+COSTS = (
+    ("a section (`track_time`)", "sections/track_time"),
+    ("a chunk of NanoAOD with 1,500 branches (`@track_metrics`)", "nanoevents/a chunk"),
+    ("entering and leaving the `with` block, on Dask", "overhead/Dask, into the context and out of it"),
+    ("difference in time of a run on Dask, 95 % interval",
+     "overhead/Dask, difference at least", "overhead/Dask, difference at most"),
+)
+
+
+def _cells(text: str, row: str) -> list[str]:
+    """A row of a page: name, ours, floor, 0.1.2; dashes if it is not there."""
+    subject, _, name = row.partition("/")
+    section = text.partition(f"\n## {SUBJECTS[subject][0]}\n")[2].partition("\n## ")[0]
+    lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines())
+    return next((cells for cells in lines if cells[0] == name), ["-"] * 4)
+
+
+def costs(text: str) -> str:
+    """The table of README.md, made from the page."""
+    lines = []
+    for words, *rows in COSTS:
+        found = [_cells(text, row) for row in rows]
+        lines.append((words, " to ".join(cells[1] for cells in found), found[0][3]))
+    return markdown(("what", "least (median)", "roastcoffea 0.1.2"), lines)
+
+
+def with_costs(readme: str, text: str) -> str:
+    """README.md with the table of a page."""
+    return re.sub(r"(?<=## What it costs\n\n)(?:\|.*\n)*", lambda _: costs(text), readme)
+
+
 # ---- the picture ----
 
 
@@ -278,7 +314,9 @@ def main(arguments: list[str]) -> int:
     told = json.loads(source.read_text())
     if told["growth"]:
         draw(told["growth"], PICTURE)
-    PAGE.write_text(page(told))
+    text = page(told)
+    PAGE.write_text(text)
+    README.write_text(with_costs(README.read_text(), text))
     print(PAGE)
     return 0
 

@@ -120,6 +120,8 @@ static void put_all(roast_sink *out, const roast_run *about, const roast_finding
         roast_sink_puts(out, i > 0 ? "\n" : "");
         put_finding(out, roast_findings_at(findings, i), width);
     }
+    if (count > 0)
+        roast_sink_puts(out, "\nMore of each kind: docs/findings.md#KIND\n");
 }
 
 /* ---- as JSON ---- */

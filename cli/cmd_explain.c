@@ -336,6 +336,8 @@ static const struct {
     {"Outcome", "How the run ended: done, failed (an exception) or interrupted (Ctrl-C)."},
     {"Severity", "critical: 30 % of the core time or more; warning: 10 % or more, or events are "
                  "missing; note: less, or less than a second."},
+    {"Data Quality", "What could not be measured, and why. Each note has its reason and what helps "
+                     "in docs/notes.md."},
     {"Chunk Records", "Chunks with a record of @track_metrics, of those in Coffea's report."},
     {"Events in Records", "Events of chunks with a record of @track_metrics, of those in Coffea's "
                           "report."},
@@ -350,13 +352,16 @@ static void put_gap(roast_sink *out, uint32_t *n) {
 
 static void put_finding(roast_sink *out, const char *words, uint32_t *n) {
     for (int kind = 0; kind < ROAST_FINDING_KIND_COUNT; kind++) {
+        char page[80];
         const char *name = roast_finding_kind_name((roast_finding_kind)kind);
         if (!same_words(name, words))
             continue;
+        snprintf(page, sizeof page, "docs/findings.md#%s", name);
         put_gap(out, n);
         roast_sink_printf(out, "%s: a kind of finding\n", name);
         put_field(out, "found in", "roast diagnose, diagnose()");
         put_field(out, "why", roast_finding_kind_why((roast_finding_kind)kind));
+        put_field(out, "page", page);
     }
 }
 

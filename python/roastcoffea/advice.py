@@ -15,21 +15,25 @@ __all__ = ["Advice"]
 
 
 class Advice(Answer):
-    """Settings for the next run of the same analysis; false if there are none."""
+    """Settings for the next run of the same analysis; false if there are none.
+
+    Args:
+        run: The run of the engine: ``mc.run``. ``mc.advice()`` is the usual way.
+    """
 
     def __init__(self, run: _core.Run) -> None:
         self._engine: _core.Advice = _core.Advice(run)
         known: dict[str, Any] = json.loads(self._engine.json())
-        self.headline = known["headline"]  # one line
-        # Each change: setting, value, the finding that it comes from, and its prediction.
+        self.headline = known["headline"]  #: one line
+        #: Each change: setting, value, the finding that it comes from, and its prediction.
         self.items: list[dict[str, Any]] = known["items"]
-        self.prediction: dict[str, Any] = known["prediction"]  # of all changes together
-        self.runner_arguments: dict[str, Any] = known["runner_arguments"]  # of processor.Runner
-        self.executor_arguments: dict[str, Any] = known["executor_arguments"]  # of processor.FuturesExecutor
-        self.cluster_arguments: dict[str, Any] = known["cluster_arguments"]  # of a Dask cluster
-        self.preload: dict[str, list[str]] = known["preload"]  # {dataset: branches}
-        self.exclude_files: dict[str, list[str]] = known["exclude_files"]  # {dataset: files}
-        self.first_files: dict[str, list[str]] = known["first_files"]  # {dataset: files}, the longest first
+        self.prediction: dict[str, Any] = known["prediction"]  #: of all changes together
+        self.runner_arguments: dict[str, Any] = known["runner_arguments"]  #: of processor.Runner
+        self.executor_arguments: dict[str, Any] = known["executor_arguments"]  #: of processor.FuturesExecutor
+        self.cluster_arguments: dict[str, Any] = known["cluster_arguments"]  #: of a Dask cluster
+        self.preload: dict[str, list[str]] = known["preload"]  #: {dataset: branches}
+        self.exclude_files: dict[str, list[str]] = known["exclude_files"]  #: {dataset: files}
+        self.first_files: dict[str, list[str]] = known["first_files"]  #: {dataset: files}, the longest first
 
     @property
     def workers(self) -> int | None:
@@ -45,9 +49,12 @@ class Advice(Answer):
         return next((item["value"][key] for item in self.items if item["setting"] == setting), None)
 
     def fileset(self, fileset: str | os.PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:
-        """A copy of a fileset, or of the JSON file of one: with "preload", without the files to leave out, and with
-        the files to list first at the beginning of their datasets, which come first as well. A dataset without any
-        file left is left out."""
+        """A copy of a fileset: with "preload", without the files to leave out, and with the files to list first at the
+        beginning of their datasets, which come first as well. A dataset without any file left is left out.
+
+        Args:
+            fileset: The fileset of the run, or the path of its JSON file.
+        """
         if isinstance(fileset, (str, os.PathLike)):
             fileset = json.loads(Path(fileset).read_text())
         if not isinstance(fileset, Mapping):

@@ -13,7 +13,7 @@ __all__ = ["Answer"]
 class Answer:
     """The base of comparison, scaling, trend, what-if and advice."""
 
-    headline: str  # the answer in a sentence
+    headline: str  #: the answer in a sentence
     _engine: Any
 
     def print_summary(self) -> None:

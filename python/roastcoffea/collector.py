@@ -57,16 +57,22 @@ class MetricsCollector(Results):
     A second ``with`` of the same collector begins a second run, with nothing of the first one in it. While it is open
     it cannot be entered again.
 
-    Parameters ---------- client A ``distributed.Client``, any Coffea executor, or a ``Runner``; the backend follows
-    from it. backend The name of a backend, or an instance; it replaces the one that follows from `client`.
-    track_workers, worker_tracking_interval Whether workers are sampled, and the interval in seconds. processor_instance
-    The processor; optional, as it is taken from the Runner's call. output_dir A folder: the measurement is saved there
-    when the context ends, even after an exception, and can be read there while the run goes on. `measurement_path` is
-    its path. A report or a list of chunks set after the end is saved at once. Single records added after the end are
-    saved when the program ends, when the collector is deleted, or with `save_measurement`. measurement_name, overwrite,
-    config As of :meth:`save_measurement`, for the measurement in `output_dir`. live Whether to show one line with the
-    progress, in the terminal or below the cell of a notebook. provenance Texts about the run by their names, such as
-    ``{"site": "T2_DE_DESY"}``; False for a text that is not to be kept, such as ``{"user": False}``.
+    Args:
+        client: A ``distributed.Client``, any Coffea executor, or a ``Runner``; the backend follows from it.
+        backend: The name of a backend, or an instance; it replaces the one that follows from `client`.
+        track_workers: Whether workers are sampled.
+        worker_tracking_interval: Seconds between two samples of the workers.
+        processor_instance: The processor. Optional, as it is taken from the Runner's call.
+        output_dir: A folder. The measurement is saved there when the context ends, even after an exception, and can be
+            read there while the run goes on; `measurement_path` is its path. A report or a list of chunks set after the
+            end is saved at once. Single records added after the end are saved when the program ends, when the collector
+            is deleted, or with `save_measurement`.
+        measurement_name: The name of the measurement in `output_dir`; by default date and time.
+        overwrite: Whether an older measurement of that name is replaced; otherwise it is a FileExistsError.
+        config: Settings of yours, saved as ``config.json``.
+        live: Whether to show one line with the progress, in the terminal or below the cell of a notebook.
+        provenance: Texts about the run by their names, such as ``{"site": "T2_DE_DESY"}``; False for a text that is not
+            to be kept, such as ``{"user": False}``.
     """
 
     _unsaved_in = 0  # the process in which unsaved data was added; 0: all is saved
@@ -331,8 +337,12 @@ class MetricsCollector(Results):
     ) -> Path:
         """Saves the measurement as ``output_dir/measurement_name``; returns that path.
 
-        The default name is the date and time of the run. An older measurement of that name is replaced as a whole; with
-        ``overwrite=False`` it is a FileExistsError.
+        Args:
+            output_dir: The folder of the measurement; it is made if it is missing.
+            measurement_name: By default the date and time of the run.
+            config: Settings of yours, saved as ``config.json``; by default those of the collector.
+            overwrite: Whether an older measurement of that name is replaced, as a whole; otherwise it is a
+                FileExistsError.
         """
         if self.t_start is None or self.t_end is None or self.metrics is None:
             raise RuntimeError(
@@ -372,7 +382,12 @@ class MetricsCollector(Results):
     def set_coffea_report(
         self, report: Mapping[str, Any], custom_metrics: Mapping[str, Any] | None = None
     ) -> None:
-        """Sets the report that ``Runner`` returned, in place of the one taken from the call."""
+        """Sets the report that ``Runner`` returned, in place of the one taken from the call.
+
+        Args:
+            report: Coffea's report.
+            custom_metrics: ``{dataset: {"entries", "duration", ...}}``, in place of the totals of the report.
+        """
         given = dict(report)
         Run(report=given, custom_metrics=custom_metrics)  # says at once what is wrong with it
         self._given_report, self.custom_metrics = given, custom_metrics
@@ -384,6 +399,9 @@ class MetricsCollector(Results):
 
         Records of the decorator are added to the collected ones instead, each once: on a cluster the user's own
         processor has seen none of them.
+
+        Args:
+            chunk_metrics: A mapping for each chunk.
         """
         if isinstance(chunk_metrics, ChunkLog):
             self._recorder.take(chunk_metrics)
@@ -393,7 +411,11 @@ class MetricsCollector(Results):
         self._save_again()
 
     def extract_metrics_from_output(self, output: Any) -> None:
-        """Takes the records out of an output; an output that is not a mapping is left unchanged."""
+        """Takes the records out of an output.
+
+        Args:
+            output: What the Runner returned. An output that is not a mapping is left unchanged.
+        """
         if isinstance(output, dict) or hasattr(output, "keys"):
             found = output.pop(OUTPUT_KEY, None)
             if isinstance(found, list):
@@ -401,7 +423,11 @@ class MetricsCollector(Results):
                 self._told()
 
     def record_chunk_metrics(self, chunk: Mapping[str, Any]) -> None:
-        """Adds a chunk that was measured elsewhere."""
+        """Adds a chunk that was measured elsewhere.
+
+        Args:
+            chunk: A mapping with the keys of a chunk record.
+        """
         one = ChunkLog([chunk])
         self._recorded.extend(one)
         if self._shown is not None:
@@ -409,7 +435,11 @@ class MetricsCollector(Results):
         self._told()
 
     def record_section_metrics(self, section: Mapping[str, Any]) -> None:
-        """Adds a section that was measured elsewhere."""
+        """Adds a section that was measured elsewhere.
+
+        Args:
+            section: A mapping with ``name``, ``duration`` and the other keys of a section.
+        """
         if not isinstance(section, Mapping):
             raise TypeError(f"a section is a mapping, not {type(section).__name__}")
         Run(section_metrics=[section])  # says at once what is wrong with it

@@ -22,7 +22,12 @@ __all__ = [
 
 
 class BaseInstrumentationContext:
-    """Base of a context manager of your own; call ``self.record_metric(name, value)`` in it."""
+    """Base of a context manager of your own; call ``self.record_metric(name, value)`` in it.
+
+    Args:
+        processor: The processor whose process() runs.
+        name: For your own use.
+    """
 
     processor: Any = None
     name: Any = None
@@ -44,5 +49,10 @@ class BaseInstrumentationContext:
         return False
 
     def record_metric(self, name: str, value: Any, /) -> None:
-        """Stores a value of your own with the chunk that is being processed."""
+        """Stores a value of your own with the chunk that is being processed.
+
+        Args:
+            name: The key in the record of the chunk.
+            value: A number, a text, or a list or mapping of these.
+        """
         record_metric(self.processor, name, value)

@@ -39,13 +39,22 @@ class Results:
         return self._ready_metrics()
 
     def print_summary(self, full: bool = False) -> None:
-        """Prints one screen: the outcome, rates, efficiency, the first findings, the budget. In full: all tables."""
+        """Prints one screen: the outcome, rates, efficiency, the first findings, the budget.
+
+        Args:
+            full: Whether to print all tables.
+        """
         from roastcoffea.export.reporter import print_tables
 
         print_tables(self._shown_metrics(), run=self.run, full=full)
 
     def plot_all(self, folder: str | os.PathLike[str], format: str = "png") -> dict[str, Path]:
-        """Draws every plot that there is data for into a folder; ``{name: path}``."""
+        """Draws every plot that there is data for into a folder; returns ``{name: path}``.
+
+        Args:
+            folder: It is made if it is missing.
+            format: Of the files, as matplotlib knows it: png, pdf, svg.
+        """
         from roastcoffea.visualization.plots import plot_all
 
         self._ready_metrics()
@@ -58,7 +67,11 @@ class Results:
         return self.run
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Writes a report as one HTML file that needs only a browser; returns the path."""
+        """Writes a report as one HTML file that needs only a browser; returns the path.
+
+        Args:
+            path: The file; one that is there is replaced.
+        """
         from roastcoffea.report import save_report
 
         self._ready_metrics()
@@ -71,8 +84,11 @@ class Results:
         return None if self.metrics is None else summary_html(self)
 
     def compare(self, other: Any) -> Comparison:
-        """This run, as B, compared with an earlier one: a measurement, a collector after its run, or a list of
-        these."""
+        """This run, as B, compared with an earlier one.
+
+        Args:
+            other: A measurement, a collector after its run, or a list of these.
+        """
         return Comparison(runs_of(other, "A"), runs_of(self, "B"))
 
     def what_if(
@@ -86,16 +102,29 @@ class Results:
         preload: bool = False,
         at_rate: float | str | None = None,
     ) -> WhatIf:
-        """How long the run would take with so many workers, threads per worker, or events per chunk; without some files;
-        with so many times the files; if process() did not wait for each of its reads; if the storage gave so much to all workers together (bytes per
-        second, or "2Gbps"). What is not given stays as it was recorded."""
+        """How long the run would take with other workers, chunks, files or storage. What is not given stays as it was
+        recorded. A ValueError if the run has no records of chunks, or an option cannot be.
+
+        Args:
+            workers: The number of workers.
+            threads: Threads of each worker.
+            chunksize: Events per chunk.
+            without_files: Files to leave out.
+            times: How many times the files, each like those of the run.
+            preload: Whether process() waits for all of its reads at once instead of one after the other.
+            at_rate: What the storage gives to all workers together: bytes per second, or a text like "2Gbps".
+        """
         return WhatIf(self._ready_run(), workers=workers, threads=threads, chunksize=chunksize,
                       without_files=without_files, times=times, preload=preload, at_rate=at_rate)
 
     def budget(
         self, by: Literal["dataset", "worker", "host", "file", "storage"] | None = None
     ) -> dict[Any, Any] | None:
-        """Where every core-second went; None if the available core-seconds are not known."""
+        """Where every core-second went; None if the available core-seconds are not known.
+
+        Args:
+            by: One budget for each dataset, worker, host, file or storage.
+        """
         return self._ready_run().budget(by)
 
     def diagnose(self) -> list[dict[str, Any]]:
@@ -181,7 +210,11 @@ class SavedRun(Results):
 
 
 def open_run(path: str | os.PathLike[str]) -> SavedRun:
-    """Opens a measurement of ours or of roastcoffea 0.1.x, with all results of a collector."""
+    """Opens a measurement of ours or of roastcoffea 0.1.x, with all results of a collector.
+
+    Args:
+        path: The folder of the measurement.
+    """
     return SavedRun(read_measurement(path))
 
 
@@ -190,6 +223,11 @@ def compare(a: Any, b: Any, *more: Any) -> Any:
 
     Each is a measurement (a path, or what ``open_run`` gives), a collector after its run, or a list of these: with
     several runs of each side the figures of whole runs have an interval, too.
+
+    Args:
+        a: The run or runs to compare with.
+        b: The new run or runs.
+        more: Further runs, each compared with A.
     """
     first = runs_of(a, "A")  # a measurement is read once
     found = [Comparison(first, runs_of(other, "B")) for other in (b, *more)]

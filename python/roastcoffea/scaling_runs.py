@@ -17,26 +17,35 @@ __all__ = ["Scaling", "scaling"]
 
 
 class Scaling(Answer):
-    """Speed-up, efficiency, and two laws fitted to them."""
+    """Speed-up, efficiency, and two laws fitted to them.
+
+    Args:
+        runs: Measurements (paths, or what ``open_run`` gives) and collectors after their run.
+        cores: Numbers of cores to predict; by default twice and four times the largest.
+    """
 
     def __init__(self, runs: Any, cores: Sequence[float] = ()) -> None:
-        """`runs` are measurements (paths, or what ``open_run`` gives) and collectors after their run. `cores` are
-        numbers of cores to predict; by default twice and four times the largest."""
         self._engine: _core.Scaling = _core.Scaling(runs_of(runs, "runs"))
         known: dict[str, Any] = json.loads(self._engine.json(()))
         largest: float = known["points"][-1]["cores"]
         self._cores = list(cores) or [2 * largest, 4 * largest]
         known = json.loads(self._engine.json(self._cores))
-        self.headline = known["headline"]  # the answer in a sentence
-        self.kind: str = known["kind"]  # "strong": the same events, "weak": as many per core, or "unknown"
-        self.points: list[dict[str, Any]] = known["points"]  # one per number of cores
+        self.headline = known["headline"]  #: the answer in a sentence
+        self.kind: str = known["kind"]  #: "strong": the same events, "weak": as many per core, or "unknown"
+        self.points: list[dict[str, Any]] = known["points"]  #: one per number of cores
         self.runs: list[dict[str, Any]] = known["runs"]
-        self.laws: dict[str, dict[str, Any]] = known["laws"]  # "amdahl", "usl"; empty below three sizes
+        self.laws: dict[str, dict[str, Any]] = known["laws"]  #: "amdahl", "usl"; empty below three sizes
         self.losses: list[dict[str, Any]] = known["losses"]
 
     def predict(self, cores: float, law: str = "usl") -> dict[str, float]:
-        """Events per second with so many cores: `at`, and `low` and `high` if there are enough runs for an interval.
-        A ValueError if the law could not be fitted."""
+        """Events per second: `at`, and `low` and `high` if there are enough runs for an interval.
+
+        A ValueError if the law could not be fitted.
+
+        Args:
+            cores: The number of cores.
+            law: "amdahl" or "usl".
+        """
         known = json.loads(self._engine.json((cores,)))["laws"]
         if law not in known:
             raise ValueError(f"law {law!r} is not known: {', '.join(known) or 'that takes three sizes'}")
@@ -54,5 +63,10 @@ class Scaling(Answer):
 
 def scaling(runs: Any, cores: Sequence[float] = ()) -> Scaling:
     """Throughput, speed-up and efficiency of several runs against their cores, with a fit of Amdahl's law and of the
-    universal scalability law from three sizes on. `cores` are numbers of cores to predict."""
+    universal scalability law from three sizes on.
+
+    Args:
+        runs: Measurements (paths, or what ``open_run`` gives) and collectors after their run.
+        cores: Numbers of cores to predict; by default twice and four times the largest.
+    """
     return Scaling(runs, cores)

@@ -18,21 +18,26 @@ __all__ = ["Trend", "trend"]
 
 
 class Trend(Answer):
-    """The runs of a folder, comparable ones together, with the changes of their level."""
+    """The runs of a folder, comparable ones together, with the changes of their level.
+
+    Args:
+        folder: The folder with the measurements.
+        metric: The key of the metric.
+        where: A test, or several, as ``roast ls --filter`` takes them: ``"when>=2026-11"``.
+        error_rate: The probability of a change where there is none, for each group.
+    """
 
     def __init__(self, folder: str | os.PathLike[str], metric: str = "event_rate_core_khz",
                  where: str | Iterable[str] = (), error_rate: float = 0.01) -> None:
-        """`where` is a test, or several, as ``roast ls --filter`` takes them: ``"when>=2026-11"``. `error_rate` is the
-        probability of a change where there is none, for each group."""
         self._engine: _core.Trend = _core.Trend(folder, metric, (where,) if isinstance(where, str) else where, error_rate)
         known: dict[str, Any] = json.loads(self._engine.json())
-        self.headline = known["headline"]  # the answer in a sentence
+        self.headline = known["headline"]  #: the answer in a sentence
         self.metric: str = known["metric"]
         self.unit: str = known["unit"]
         self.error_rate: float = known["error_rate"]
-        # Largest first: processor, datasets, least_events, most_events, changes, levels, runs.
+        #: Largest first: processor, datasets, least_events, most_events, changes, levels, runs.
         self.groups: list[dict[str, Any]] = known["groups"]
-        self.left_out: dict[str, int] = known["left_out"]  # runs that are not part of any level, by the reason
+        self.left_out: dict[str, int] = known["left_out"]  #: runs that are not part of any level, by the reason
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -53,5 +58,12 @@ class Trend(Answer):
 def trend(folder: str | os.PathLike[str], metric: str = "event_rate_core_khz", where: str | Iterable[str] = (),
           error_rate: float = 0.01) -> Trend:
     """A metric of the measurements below a folder over time: comparable runs together, the runs at which the level
-    changed, and what changed there."""
+    changed, and what changed there.
+
+    Args:
+        folder: The folder with the measurements.
+        metric: The key of the metric.
+        where: A test, or several, as ``roast ls --filter`` takes them: ``"when>=2026-11"``.
+        error_rate: The probability of a change where there is none, for each group.
+    """
     return Trend(folder, metric, where, error_rate)

@@ -489,7 +489,7 @@ static char *read_page(const char *path) {
     return page;
 }
 
-/* The page has a row for each kind and each threshold as they are. */
+/* The page has a row and a section for each kind, and a row for each threshold, as they are. */
 static void test_the_page_is_up_to_date(void **state) {
     (void)state;
     const char *page = read_page("docs/findings.md");
@@ -500,6 +500,10 @@ static void test_the_page_is_up_to_date(void **state) {
                  roast_finding_kind_why((roast_finding_kind)kind));
         if (strstr(page, row) == NULL)
             fail_msg("docs/findings.md has no row \"%s\"", row);
+        snprintf(row, sizeof row, "\n### %s\n\n",
+                 roast_finding_kind_name((roast_finding_kind)kind));
+        if (strstr(page, row) == NULL)
+            fail_msg("docs/findings.md has no section \"%s\"", row + 1);
     }
     assert_true(roast_threshold_count() > 40);
     assert_null(roast_threshold_at(roast_threshold_count()));

@@ -105,11 +105,13 @@ def test_page(session, page):
 
 
 def test_readme(session):
-    """Its example, without the set-up and the commands that need a run of one's own."""
-    session.python(files_to_read())
+    """Its example, pasted into an empty session."""
     (example,) = [body for kind, body in blocks("README.md") if kind == "python"]
-    session.python(example, "README.md")
-    assert session.names["mc"].get_metrics()["total_events"] == 60_000
+    assert "Event Rate" in session.python(example, "README.md")
+    mc = session.names["mc"]
+    assert (mc.outcome, mc.get_metrics()["total_events"], len(mc.chunk_metrics)) == ("done", 1_000_000, 10)
+    assert (session.folder / "report.html").stat().st_size > 100_000
+    assert mc.measurement_path.is_dir()
 
 
 @pytest.mark.parametrize(("expected", "printed"), [

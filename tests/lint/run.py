@@ -17,6 +17,8 @@ import check_format
 import check_hygiene
 import check_install
 import check_layers
+import check_links
+import check_spelling
 import check_symbols
 from common import Skip
 
@@ -33,6 +35,8 @@ CHECKS: dict[str, Callable[[Path], list[str]]] = {
     "libroast can be installed and used": check_install.check,
     "the extension exports its init only": check_symbols.check_extension,
     "clang compiles everything": check_clang.check,
+    "links lead somewhere": check_links.check,
+    "words are spelt right": check_spelling.check,
     "the documentation builds": check_docs.check,
 }
 

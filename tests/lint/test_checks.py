@@ -13,6 +13,8 @@ import check_docs
 import check_format
 import check_hygiene
 import check_layers
+import check_links
+import check_spelling
 import check_symbols
 from common import Skip, without_comments
 
@@ -177,6 +179,51 @@ class Documentation(TreeTest):
         self.assertEqual(check_docs.check(self.root), [])
         self.write("docs/index.md", "# Title\n\n[nowhere](nowhere.md)\n")
         self.assert_problem(check_docs.check(self.root), "nowhere")
+
+
+class Links(TreeTest):
+    def assert_link(self, target: str, *words: str) -> None:
+        self.write("docs/b.md", "(a-name)=\n# One & two `three()`\n\n## One\n\n## One\n\n```\n# No heading\n```\n")
+        self.write("README.md", f"Text, `[code](nowhere)`.\n[words]({target})\n")
+        problems = check_links.check(self.root)
+        if words:
+            self.assert_problem(problems, "README.md:2:", target, *words)
+        else:
+            self.assertEqual(problems, [])
+
+    def test_links_that_lead_somewhere(self) -> None:
+        for target in ("docs/b.md", "docs", "docs/b.md#one--two-three", "docs/b.md#one-1", "docs/b.md#a-name",
+                       "https://example.org/nowhere"):
+            self.assert_link(target)
+
+    def test_a_file_that_is_not_there_fails(self) -> None:
+        self.assert_link("docs/c.md", "no such file")
+
+    def test_a_file_outside_fails(self) -> None:
+        self.assert_link("../..", "no such file")
+
+    def test_a_heading_that_is_not_there_fails(self) -> None:
+        self.assert_link("docs/b.md#no-heading", "no such heading")
+        self.assert_link("#nowhere", "no such heading")
+
+    def test_a_page_that_the_program_names(self) -> None:
+        self.write("docs/b.md", "# One\n")
+        self.write("cli/a.c", '"docs/b.md#KIND and docs/b.md#one"')
+        self.assertEqual(check_links.check(self.root), [])
+        self.write("cli/a.c", '"docs/b.md#two"')
+        self.assert_problem(check_links.check(self.root), "cli/a.c", "no such heading")
+        self.write("cli/a.c", '"docs/c.md"')
+        self.assert_problem(check_links.check(self.root), "cli/a.c", "no such page")
+
+
+class Spelling(TreeTest):
+    def test_a_wrong_word_fails(self) -> None:
+        if importlib.util.find_spec("codespell_lib") is None:
+            self.skipTest("there is no codespell")
+        self.write("README.md", "Words are right, `wich` is code.\n")
+        self.assertEqual(check_spelling.check(self.root), [])
+        self.write("README.md", "A word wich is wrong.\n")
+        self.assert_problem(check_spelling.check(self.root), "README.md:1", "wich ==> which")
 
 
 class Symbols(TreeTest):

@@ -1,4 +1,4 @@
-"""What the pages say is there: names, verbs, options, keys, links, pictures."""
+"""What the pages say is there: names, verbs, options, keys, pictures. tests/lint checks their links."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from bench import document
 
 import roastcoffea
 
@@ -26,11 +27,6 @@ def page_ids(page):
 def blocks(page, kind):
     text = page.read_text(encoding="utf-8")
     return [body for found, body in BLOCK.findall(text) if found.strip() == kind]
-
-
-def prose(page):
-    """Without the blocks of code."""
-    return BLOCK.sub("", page.read_text(encoding="utf-8"))
 
 
 def manual():
@@ -98,12 +94,38 @@ def test_metrics_in_examples(page):
     assert found - known - {"KEY", "alone"} == set()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent == ROOT], ids=page_ids)
-def test_links(page):
-    """Sphinx checks those of docs; here are the pages that it does not read, or reads from another folder."""
-    for target in re.findall(r"\]\(([^)#\s]+)", prose(page)):
-        if "://" not in target:
-            assert (ROOT / target).exists(), target
+def test_the_readme_is_short():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 60
+    assert [line for line in lines if len(line) > 120] == []
+    assert {"make demo", "make test"} <= set(re.findall(r"`(make \w+)`", "\n".join(lines)))
+
+
+def test_costs_in_the_readme():
+    """They are those of the page of performance, and none is missing there."""
+    readme, page = ((path).read_text(encoding="utf-8") for path in (ROOT / "README.md", document.PAGE))
+    table = document.costs(page)
+    assert table in readme
+    assert [line for line in table.splitlines() if line.split(" | ")[1] == "-"] == []
+
+
+def test_a_cost_that_was_not_measured():
+    table = document.costs("# Performance\n")
+    assert "0" not in re.sub(r"`.*?`|1,500|0\.1\.2|95 %", "", table)
+    assert document.with_costs("## What it costs\n\n| old |\n\nMore", "") == f"## What it costs\n\n{table}\nMore"
+
+
+QUESTIONS = ["How fast?", "Where did the time go?", "What should I change?", "Is it better now?",
+             "What is happening now?"]
+
+
+def test_five_questions():
+    """Each leads to a page, and each is a part of the table of contents."""
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| .*`.+` \| .*\]\((\S+?\.md)", text, re.M)
+    assert [question for question, _ in rows] == QUESTIONS
+    assert [page for _, page in rows if not (DOCS / page).is_file()] == []
+    assert [question for question in QUESTIONS if f":caption: {question}\n" not in text] == []
 
 
 def pictures():

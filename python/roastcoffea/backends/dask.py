@@ -476,8 +476,13 @@ class DaskMetricsBackend(AbstractMetricsBackend):
         """The measurements of the span's tasks by Dask's workers:
         ``{("execute", task prefix, activity, unit): value}``.
 
-        If some workers did not answer and there is no CPU time yet, it tries again: after ``delay`` seconds, and then
-        at most ``max_retries`` times, first after ``retry_delay`` seconds, with twice the delay each time.
+        If some workers did not answer and there is no CPU time yet, it tries again.
+
+        Args:
+            span_info: What `create_span` returned.
+            max_retries: How often it tries again at most, with twice the delay each time.
+            retry_delay: Seconds before the first of these tries.
+            delay: Seconds before it asks at all.
         """
         source = self._spans.pop(span_info.id, None) if isinstance(span_info, DaskSpan) else None
         if source is None:

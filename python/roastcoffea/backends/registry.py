@@ -33,11 +33,13 @@ _HAND_OVER = (
 def register_backend(name: str, backend_class: type[Backend], parser: Any = None) -> None:
     """Registers a backend under a name.
 
-    Parameters ---------- name As in ``MetricsCollector(..., backend=name)``. An executor of class ``<Name>Executor`` is
-    collected by the backend of that name (in lower case) from now on. backend_class Derived from Source or from
-    AbstractMetricsBackend. It is called with the user's first argument, or without an argument if it takes none. parser
-    A class or object with ``parse_tracking_data(tracking_data) -> dict`` of worker metrics, for tracking data of a form
-    of its own. Without it the common form is read and everything else ignored.
+    Args:
+        name: As in ``MetricsCollector(..., backend=name)``. An executor of class ``<Name>Executor`` is collected by the
+            backend of that name (in lower case) from now on.
+        backend_class: Derived from Source or from AbstractMetricsBackend. It is called with the user's first argument,
+            or without an argument if it takes none.
+        parser: A class or object with ``parse_tracking_data(tracking_data) -> dict`` of worker metrics, for tracking
+            data of a form of its own. Without it the common form is read and everything else ignored.
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"name: {name!r} is no name of a backend")

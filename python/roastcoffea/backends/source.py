@@ -29,30 +29,30 @@ SPAN_NAME = "coffea-processing"
 class Engine:
     """At the beginning: what the engine is, what it can tell, and what it cannot."""
 
-    name: str = ""  # with its version, where it has one
-    cannot: list[str] = field(default_factory=list)  # what cannot be measured, and why, in words
-    topic: str | None = None  # where workers send their records (roastcoffea.channel); None: in the output alone
-    clock_offset: float = 0.0  # seconds from the clock of this process to that of the series and the attempts
-    reducer: str | None = None  # what the figures call the tasks that merge outputs
-    span: Any = None  # what groups the tasks of the run, for `MetricsCollector.span_info`
-    tells: Collection[str] = ()  # the parts of `Collected` that it can tell; one that is missing then becomes a note
-    names_workers: bool = False  # records do not name their worker, the attempts do
+    name: str = ""  #: with its version, where it has one
+    cannot: list[str] = field(default_factory=list)  #: what cannot be measured, and why, in words
+    topic: str | None = None  #: where workers send their records (roastcoffea.channel); None: in the output alone
+    clock_offset: float = 0.0  #: seconds from the clock of this process to that of the series and the attempts
+    reducer: str | None = None  #: what the figures call the tasks that merge outputs
+    span: Any = None  #: what groups the tasks of the run, for `MetricsCollector.span_info`
+    tells: Collection[str] = ()  #: the parts of `Collected` that it can tell; one that is missing then becomes a note
+    names_workers: bool = False  #: records do not name their worker, the attempts do
 
 
 class News(NamedTuple):
     """During the run: everything new since the last call."""
 
-    records: list[bytes] = []  # packed chunk logs
-    series: WorkerSeries | None = None  # the samples
+    records: list[bytes] = []  #: packed chunk logs
+    series: WorkerSeries | None = None  #: the samples
 
 
 @dataclass
 class Ran:
     """What the collector itself knows about the run."""
 
-    processors: set[str] = field(default_factory=set)  # names of the classes whose process() ran
-    records: list[Any] = field(default_factory=list)  # chunk records that came in outputs
-    elsewhere: set[str] = field(default_factory=set)  # classes of executors that ran chunks on other machines
+    processors: set[str] = field(default_factory=set)  #: names of the classes whose process() ran
+    records: list[Any] = field(default_factory=list)  #: chunk records that came in outputs
+    elsewhere: set[str] = field(default_factory=set)  #: classes of executors that ran chunks on other machines
 
     def processes(self, host: str) -> set[int]:
         """The processes of this host that made these records: other hosts have the same numbers."""
@@ -63,15 +63,15 @@ class Ran:
 class Collected:
     """At the end: all that the engine can tell. None stands for: not measured."""
 
-    series: WorkerSeries | None = None
-    tracking_data: Mapping[str, Any] | None = None  # in place of a series: a form of the backend's own
-    attempts: Attempts | None = None  # every try of every task, and the workers that left
-    figures: Mapping[Any, Any] | None = None  # sums by kind of task (docs/backends.md)
-    counters: Mapping[Any, Any] | None = None  # CPU time of processes and machines (docs/backends.md)
-    records: list[bytes] = field(default_factory=list)  # packed chunk logs, those of the news as well
-    clock_offsets: dict[str, float] = field(default_factory=dict)  # {worker: seconds that its clock is behind}
-    about: dict[str, str] = field(default_factory=dict)  # where it ran, in words, for the provenance
-    notes: list[str] = field(default_factory=list)  # what could not be measured, and why, in words
+    series: WorkerSeries | None = None  #: samples, joins and leaves of the workers
+    tracking_data: Mapping[str, Any] | None = None  #: in place of a series: a form of the backend's own
+    attempts: Attempts | None = None  #: every try of every task, and the workers that left
+    figures: Mapping[Any, Any] | None = None  #: sums by kind of task (docs/backends.md)
+    counters: Mapping[Any, Any] | None = None  #: CPU time of processes and machines (docs/backends.md)
+    records: list[bytes] = field(default_factory=list)  #: packed chunk logs, those of the news as well
+    clock_offsets: dict[str, float] = field(default_factory=dict)  #: {worker: seconds that its clock is behind}
+    about: dict[str, str] = field(default_factory=dict)  #: where it ran, in words, for the provenance
+    notes: list[str] = field(default_factory=list)  #: what could not be measured, and why, in words
 
     def missing_of(self, engine: Engine) -> list[str]:
         """Notes about parts that the engine said it can tell and did not, where the source does not say why."""

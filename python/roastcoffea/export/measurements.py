@@ -54,8 +54,16 @@ def save_measurement(
 ) -> Path:
     """Saves metrics with their run as ``output_dir/measurement_name``.
 
-    The default name is the date and time. A measurement of that name is replaced as a whole; with ``overwrite=False``
-    it is a FileExistsError. A directory that is not a measurement is never touched.
+    A directory that is not a measurement is never touched.
+
+    Args:
+        metrics: What ``get_metrics()`` returned.
+        t0: The start of the run, in seconds since 1970.
+        t1: Its end.
+        output_dir: The folder of the measurement; it is made if it is missing.
+        measurement_name: By default the date and time.
+        config: Settings of yours, saved as ``config.json``.
+        overwrite: Whether a measurement of that name is replaced, as a whole; otherwise it is a FileExistsError.
     """
     run = _run_of(metrics, t0, t1)
     additions = additions_to(metrics, run, t0, t1, config)
@@ -67,7 +75,11 @@ def save_measurement(
 
 
 def load_measurement(path: str | os.PathLike[str]) -> tuple[dict[str, Any], float, float]:
-    """``(metrics, t0, t1)`` of a measurement of ours or of roastcoffea 0.1.x."""
+    """``(metrics, t0, t1)`` of a measurement of ours or of roastcoffea 0.1.x.
+
+    Args:
+        path: The folder of the measurement.
+    """
     measurement = read_measurement(path)
     return measurement.metrics, measurement.t_start, measurement.t_end
 

@@ -67,7 +67,15 @@ async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: i
 def board(folder: str | os.PathLike[str] = ".", host: str = "127.0.0.1", port: int = 0, base_url: str = "/",
           allow_hosts: Sequence[str] = ()) -> Link:
     """Starts a board in a thread of this process, and gives its link: for notebooks. It ends with the process, or by
-    ``close()``. Behind jupyter-server-proxy `base_url` is the path under which it is seen."""
+    ``close()``.
+
+    Args:
+        folder: The folder with the measurements.
+        host: The address to listen on.
+        port: 0: any free one.
+        base_url: The path under which it is seen, behind jupyter-server-proxy.
+        allow_hosts: Names under which a proxy may ask for it.
+    """
     started: dict[str, object] = {}
     there = threading.Event()
 
