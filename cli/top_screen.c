@@ -72,9 +72,10 @@ void top_put_line(const measured *it, top_look *before, roast_sink *out) {
         put_number(out, metric(it, "event_rate_wall_khz"), "kHz");
         roast_sink_puts(out, " so far · ");
     }
-    if (workers > 0)
-        roast_sink_printf(out, "%.3g workers on average", workers);
-    else
+    if (workers > 0) {
+        put_number(out, workers, "1");
+        roast_sink_puts(out, " workers on average");
+    } else
         roast_sink_puts(out, "no worker is known");
     if (now.when > before->when || isnan(before->when))
         *before = now;

@@ -37,6 +37,9 @@ static PyMethodDef module_methods[] = {
      "sampler_stats()\n--\n\nStatistics of the memory sampler of this process."},
     {"format_value", ext_format_value, METH_VARARGS,
      "format_value(value, unit, /)\n--\n\nA number as text: '25.1 ms'; '-' for None."},
+    {"format_column", ext_format_column, METH_VARARGS,
+     "format_column(values, unit, /)\n--\n\n"
+     "The numbers of a column as texts, all in one unit: ['12.30 s', '0.25 s']; '-' for None."},
     {"parse_work_item", ext_parse_work_item, METH_O,
      "parse_work_item(text, /)\n--\n\n"
      "(dataset, file, treename, start, stop) of the WorkItem that an error of Coffea's names, or "

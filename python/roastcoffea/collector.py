@@ -28,7 +28,7 @@ from roastcoffea._core import (
     split_replayed,
 )
 from roastcoffea.aggregation.core import MetricsAggregator
-from roastcoffea.aggregation.reports import sum_reports
+from roastcoffea.aggregation.reports import report_of, sum_reports
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.registry import Backend, backend_name, make_backend, source_of
 from roastcoffea.backends.source import Collected, Engine, Ran
@@ -556,6 +556,8 @@ class MetricsCollector(Results):
         report = None if "report" in left_out else self._report()
         if report is not None and replayed:
             report = sum_reports([report], self._split()[1])
+        if report is None and self.calls and isinstance(chunks, ChunkLog):  # the Runner raised
+            report = report_of(chunks)
         if replayed:
             notes.add(f"{replayed} chunks were replayed from a checkpoint: they are left out of all rates")
         missing = self._recorder.count_missing(chunks, replayed)

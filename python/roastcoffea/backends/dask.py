@@ -560,7 +560,7 @@ def _list(names: Iterable[str], most: int = 5) -> str:
 
 
 def _tasks(groups: dict[str, int]) -> str:
-    return _list(f"{count} tasks named {name}" for name, count in sorted(groups.items()))
+    return _list(f"{count} task{'' if count == 1 else 's'} named {name}" for name, count in sorted(groups.items()))
 
 
 def _has_cpu(result: dict[str, Any]) -> bool:

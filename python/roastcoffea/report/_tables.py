@@ -61,7 +61,7 @@ _WORKERS = (
     (Column("Worker memory", "bytes", "highest sample"), "peak_memory_bytes"),
     (Column("Of its limit", "%"), "peak_memory_percent"),
     (Column("Spilled", "bytes", "highest sample"), "peak_spilled_bytes"),
-    (Column("CPU", "%", "of its threads, mean over samples"), "mean_cpu_percent"),
+    (Column("CPU, sampled", "%", "of its threads, mean over samples"), "mean_cpu_percent"),
 )
 
 
