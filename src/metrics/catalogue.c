@@ -99,6 +99,7 @@ const char *roast_metric_scope_name(roast_metric_scope scope) {
         [ROAST_IN_CHUNK] = "chunk",
         [ROAST_IN_SERIES] = "series",
         [ROAST_IN_TABLE] = "table",
+        [ROAST_IN_LIVE] = "live",
     };
     return (size_t)scope < sizeof names / sizeof *names ? names[scope] : "unknown";
 }
