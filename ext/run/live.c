@@ -110,7 +110,9 @@ static int take_run(ext_state *state, PyObject *given, PyObject *held, roast_liv
         PyErr_SetString(PyExc_TypeError, "tally: a Tally is expected");
         result = -1;
     }
-    if (result == 0 && (text = ext_text_of(name, "run", &out->name)) == NULL)
+    if (result == 0)
+        text = ext_text_of(name != NULL ? name : Py_None, "run", &out->name);
+    if (text == NULL)
         result = -1;
     if (result == 0 && tally != NULL) {
         out->tally = ((tally_object *)tally)->tally;

@@ -137,6 +137,7 @@ class MetricsCollector(Results):
         self._faults = 0
         self._live: LiveWriter | None = None
         self._text: TextFile | None = None
+        self._label = ""
         self._recorder = Recorder(self._users_processor, self._notes, self._source)
         self._line = LiveLine.on_screen(self._recorder.pieces, self.backend != "local") if self._wants_line else None
         self._watch = RunnerWatch(self._recorder)
@@ -165,6 +166,7 @@ class MetricsCollector(Results):
             self._faults = faults()["count"]
             self._provenance = find_provenance(self.provenance)
             self._begin_measurement(after)
+            self._label = self._find_label()
             self._begin_textfile(after)
             self._begin_source(after)
             after.callback(self._close_during)
@@ -205,7 +207,7 @@ class MetricsCollector(Results):
 
     def _begin_source(self, after: ExitStack) -> None:
         after.callback(attempt, "the end of the run", self._notes.add, self._abandon_source)
-        self._source.label, self._source.dashboard = self._label(), self.dashboard
+        self._source.label, self._source.dashboard = self._label, self.dashboard
         engine = self._source.begin(self.worker_tracking_interval if self.track_workers else None)
         self._engine = _checked(engine, Engine, "begin")
         self.span_info = self._engine.span
@@ -333,7 +335,7 @@ class MetricsCollector(Results):
 
     # ---- the run where others look ----
 
-    def _label(self) -> str:
+    def _find_label(self) -> str:
         """The name of the run for others: that of its measurement, or the moment of its beginning."""
         if self.measurement_path is not None:
             return self.measurement_path.name
@@ -342,7 +344,7 @@ class MetricsCollector(Results):
     def _begin_textfile(self, after: ExitStack) -> None:
         """Raises now, not after hours, if the file cannot be written."""
         if self.textfile is not None:
-            self._text = TextFile(self.textfile, self._label(), self.worker_tracking_interval)
+            self._text = TextFile(self.textfile, self._label, self.worker_tracking_interval)
             after.callback(self._abandon_textfile)
 
     def _abandon_textfile(self) -> None:

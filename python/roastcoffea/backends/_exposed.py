@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -30,11 +31,18 @@ class LiveRun:
     """One run; its counts stay after its end."""
 
     def __init__(self, scheduler: Any, label: str) -> None:
-        self.scheduler, self.label = scheduler, label
+        self.label = label
+        self._scheduler = weakref.ref(scheduler)  # it may be closed, and others of this process not
         self.tally = Tally()
         self.progress = Progress(time.monotonic())
         self.started = time.time()
         self.is_open = True
+
+    @property
+    def scheduler(self) -> Any:
+        """None when it has closed."""
+        scheduler = self._scheduler()
+        return None if getattr(getattr(scheduler, "status", None), "name", "") in ("closing", "closed") else scheduler
 
     @hook("chunks on the page of Dask's server")
     def take(self, data: bytes) -> None:
@@ -45,9 +53,10 @@ class LiveRun:
 
     def cluster(self) -> dict[str, int]:
         """The workers as they are now; after the end they are not those of the run any more."""
-        if not self.is_open:
+        scheduler = self.scheduler
+        if scheduler is None or not self.is_open:
             return {}
-        workers = list(self.scheduler.workers.values())
+        workers = list(scheduler.workers.values())
         found = {
             "workers": len(workers),
             "threads": sum(worker.nthreads for worker in workers),
@@ -70,8 +79,9 @@ def open_run(scheduler: Any, label: str, asked: bool) -> LiveRun | None:
     page = scheduler.extensions.get(EXTENSION)
     if page is None or not (asked or page.shows_all):
         return None
-    for other in [other for other in _runs if other.label == label and not other.is_open]:
-        _drop(other)
+    for other in list(_runs):
+        if other.scheduler is None or (other.label == label and not other.is_open):
+            _drop(other)
     run = LiveRun(scheduler, _free(label))
     _register()
     _runs.append(run)
@@ -102,8 +112,9 @@ def _drop(run: LiveRun) -> None:
     _runs.remove(run)
     if not _runs:
         _unregister()
-    page = run.scheduler.extensions.get(EXTENSION)
-    if page is not None and not page.shows_all and not runs_of(run.scheduler):
+    scheduler = run.scheduler
+    page = None if scheduler is None else scheduler.extensions.get(EXTENSION)
+    if page is not None and not page.shows_all and not runs_of(scheduler):
         page.take_off()
 
 
@@ -130,7 +141,8 @@ class _Collector:
     def collect(self) -> Iterable[Any]:
         from prometheus_client.parser import text_string_to_metric_families
 
-        return list(text_string_to_metric_families(metrics_text(_runs)))
+        living = [run for run in _runs if run.scheduler is not None]
+        return list(text_string_to_metric_families(metrics_text(living)))
 
 
 _collector = _Collector()
