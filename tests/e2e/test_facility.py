@@ -44,9 +44,13 @@ def cluster():
 def client(cluster):
     with distributed.Client(cluster, set_as_default=False) as made:
         yield made
+    forget(cluster)
+
+
+def forget(cluster):
+    """As if five minutes were over."""
     for run in list(_exposed._runs):
-        made_loop = cluster.loop
-        made_loop.add_callback(_exposed._drop, run)
+        cluster.loop.add_callback(_exposed._drop, run)
     eventually(lambda: not _exposed._runs)
 
 
@@ -96,7 +100,7 @@ def test_a_run_on_dasks_own_server(cluster, client, fileset, monkeypatch):
     assert [line[-1] for line in lines(text, "roast_run_open{")] == ["0"] and chunks_shown(cluster) == 4
     assert "roast_cluster_workers" not in text and "has ended" in get(address(cluster, "/roast"))[2]
     # Then it goes, and nothing of ours is left.
-    cluster.loop.add_callback(_exposed._drop, _exposed._runs[0])
+    forget(cluster)
     eventually(lambda: get(address(cluster, "/roast"))[0] == 404)
     assert "roast_" not in get(address(cluster, "/metrics"))[2]
     assert cluster.scheduler.http_application.default_router.rules == before
@@ -159,10 +163,18 @@ def test_a_facility_shows_all(fileset):
             dask_run(client, fileset)
             eventually(lambda: chunks_shown(made, "/user/me/roast/metrics") == 4)
         assert re.search(r'roast_run_open{run="\d{4}-\d\d-\d\d_[\d-]+"} 0', get(address(made, "/user/me/roast/metrics"))[2])
-        for run in list(_exposed._runs):
-            made.loop.add_callback(_exposed._drop, run)
-        eventually(lambda: not _exposed._runs)
+        forget(made)
         assert "No run is measured" in get(address(made, "/user/me/roast"))[2]
+
+
+def test_a_scheduler_that_has_closed_is_forgotten(cluster, client):
+    with small_cluster() as other, distributed.Client(other, set_as_default=False) as theirs:
+        with MetricsCollector(theirs, dashboard=True, measurement_name="gone"):
+            # All schedulers of a process have one registry, and each has a page of its own.
+            assert 'run="gone"' in get(address(cluster, "/metrics"))[2] and get(address(cluster, "/roast"))[0] == 404
+    assert 'run="gone"' not in get(address(cluster, "/metrics"))[2]
+    with MetricsCollector(client, dashboard=True, measurement_name="here"):
+        assert [run.label for run in _exposed._runs] == ["here"]
 
 
 def test_a_scheduler_without_this_package(cluster, client, monkeypatch):
