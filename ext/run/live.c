@@ -52,7 +52,8 @@ static PyObject *tally_row(const void *source, uint32_t index) {
     return Py_BuildValue("{s:N,s:K,s:K,s:N,s:N,s:N}", "dataset", ext_text_or_null(dataset), "done",
                          (unsigned long long)row->done, "failed", (unsigned long long)row->failed,
                          "events", count_or_none(row->events), "bytes", count_or_none(row->bytes),
-                         "seconds", ext_real_or_none(row->seconds < 0 ? (double)NAN : row->seconds));
+                         "seconds",
+                         ext_real_or_none(row->seconds < 0 ? (double)NAN : row->seconds));
 }
 
 static PyObject *tally_rows(PyObject *op, PyObject *unused) {

@@ -49,7 +49,7 @@ roast_status roast_csv_table(const roast_run *run, roast_table table, bool safe,
 /* ---- text for Prometheus ---- */
 
 typedef enum roast_exposition {
-    ROAST_OPENMETRICS,         /* all tables */
+    ROAST_OPENMETRICS, /* all tables */
     ROAST_OPENMETRICS_SAMPLES, /* also the workers over time, roast_tracked_<name>{run,worker}, each value with its time */
     /* Prometheus' text format 0.0.4, which node_exporter reads. It is scraped again and again, so that of the tables
      * only that of the datasets is there: no file, branch or worker becomes a time series. */
@@ -74,7 +74,7 @@ void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings 
 typedef struct roast_live_run {
     roast_str name;
     const roast_tally *tally; /* NULL: no chunk is known */
-#define X(id) double id; /* NaN: not known */
+#define X(id) double id;      /* NaN: not known */
     ROAST_LIVE_GAUGES(X)
 #undef X
 } roast_live_run;

@@ -24,7 +24,8 @@ void roast_tally_free(roast_tally *tally) {
 }
 
 static roast_status find_row(roast_tally *tally, roast_str dataset, roast_tally_row **row) {
-    roast_str name = dataset.data != NULL ? roast_utf8_cut(dataset, ROAST_TALLY_NAME) : roast_str_of("");
+    roast_str name =
+        dataset.data != NULL ? roast_utf8_cut(dataset, ROAST_TALLY_NAME) : roast_str_of("");
     uint32_t known = roast_groups_count(&tally->datasets), id;
     if (known >= ROAST_TALLY_DATASETS && !roast_intern_find(&tally->datasets.names, name, &id))
         name = roast_str_of(ROAST_TALLY_OTHERS);

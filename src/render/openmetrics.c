@@ -44,7 +44,8 @@ static const struct base_unit {
     const char *unit;
     const char *words; /* of a key that name it, each between blanks */
     const char *base;
-    double times, per; /* to the base unit; two numbers, as a division by 100 is exact and a product with 0.01 is not */
+    double times,
+        per; /* to the base unit; two numbers, as a division by 100 is exact and a product with 0.01 is not */
 } base_units[] = {
     {"s", " s seconds ", "seconds", 1, 1},
     {"µs", " us ", "seconds", 1, 1e6},
@@ -134,7 +135,7 @@ typedef struct exposed_family {
     bool begun; /* type, help and unit are written */
 } exposed_family;
 
-/* What stands in front of the samples. `unit` and `help` in words; the help is given, or that of the catalogue. */
+/* What stands in front of the samples; `help` may be continued, and ends its line itself. */
 static void put_head(roast_sink *sink, roast_exposition form, const char *name, const char *type,
                      const char *unit, const char *help) {
     roast_sink_printf(sink, "# TYPE %s %s\n", name, type);

@@ -91,9 +91,10 @@ static void test_base_units(void **state) {
             fail_msg("%s: %g, not %g of %s", cases[i].name, shown, value, cases[i].key);
     }
     for (const char *at = roast_sink_memory(text).data; (at = strstr(at, "# TYPE ")) != NULL; at++)
-        for (const char *const *unit = (const char *const[]){"_mb ", "_gbps ", "_mbps ", "_khz ",
-                                                             "_hz ", "_pct ", "_percent ", "_s ",
-                                                             "_us ", "_us_", "_total ", "_count ", NULL};
+        for (const char *const *unit =
+                 (const char *const[]){"_mb ", "_gbps ", "_mbps ", "_khz ", "_hz ", "_pct ",
+                                       "_percent ", "_s ", "_us ", "_us_", "_total ", "_count ",
+                                       NULL};
              *unit != NULL; unit++) {
             const char *found = strstr(at, *unit);
             if (found != NULL && found < at + strcspn(at, "\n"))
@@ -173,8 +174,7 @@ static void test_tables_of_a_run(void **state) {
     assert_line("roast_dataset_total_events{run=\"r\",dataset=\"A\"} 400", text);
     assert_line("roast_dataset_total_events{run=\"r\",dataset=\"\"} 400", text);
     assert_line("roast_section_number{run=\"r\",section=\"outer\",type=\"time\"} 2", text);
-    assert_line("roast_section_total_bytes{run=\"r\",section=\"io\",type=\"bytes\"} 1000",
-                text);
+    assert_line("roast_section_total_bytes{run=\"r\",section=\"io\",type=\"bytes\"} 1000", text);
     assert_no_line("roast_section_total_bytes{run=\"r\",section=\"outer\"", text);
     assert_line("roast_file_total_tree_bytes{run=\"r\",file=\"f1\"} 2000", text);
     assert_line("roast_worker_samples{run=\"r\",worker=\"tcp://worker:0\"} 5", text);

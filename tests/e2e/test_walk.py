@@ -178,7 +178,7 @@ class Road:
         first = Places()
         assert self.once(first) == []
         wrong = {}
-        for place in [place for place in tuple(first.seen) 
+        for place in [place for place in tuple(first.seen)
                       if place not in known and any(part in place[0] for part in within)]:
             places = Places(place)
             if found := self.once(places):
