@@ -8,6 +8,7 @@
 #include "common/format.h"
 #include "worker/open_chunk.h"
 #include "show/plot_data.h"
+#include "run/live.h"
 #include "run/measurement.h"
 #include "run/reports.h"
 #include "show/runs.h"
@@ -61,6 +62,10 @@ static PyMethodDef module_methods[] = {
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
      "(Run, {name: bytes}, 'finished', 'live' or 'unfinished')"},
+    {"prometheus_live", ext_prometheus_live, METH_O,
+     "prometheus_live(runs, /)\n--\n\n"
+     "Runs that go on, as text for Prometheus: dicts with the name of the run, its Tally, and what "
+     "else is known."},
     {"measurement_kind", ext_measurement_kind, METH_O,
      "measurement_kind(path, /)\n--\n\n'ours', 'legacy', or None: no measurement."},
     {"new_measurement_name", ext_new_measurement_name, METH_VARARGS,

@@ -15,6 +15,7 @@
 #include "records/worker_series.h"
 
 #include "roast/budget.h"
+#include "roast/export.h"
 
 #include <string.h>
 
@@ -419,6 +420,25 @@ static PyObject *run_diagnose(PyObject *op, PyObject *unused) {
     return ext_diagnose(&((run_object *)op)->input);
 }
 
+static PyObject *run_prometheus(PyObject *op, PyObject *given) {
+    run_input *input = &((run_object *)op)->input;
+    const roast_findings *findings = run_input_findings(input);
+    roast_sink *sink;
+    roast_error err;
+    roast_str name;
+    if (findings == NULL || ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
+        return NULL;
+    PyObject *held = ext_text_of(given, "name", &name);
+    if (held == NULL) {
+        roast_sink_free(sink);
+        return NULL;
+    }
+    roast_openmetrics_write(run_input_metrics(input), findings, input->run, name, ROAST_PROMETHEUS,
+                            sink);
+    Py_DECREF(held);
+    return ext_sink_text(sink);
+}
+
 static PyObject *run_table(PyObject *op, void *which) {
     run_object *self = (run_object *)op;
     roast_table table = (roast_table)(intptr_t)which;
@@ -460,6 +480,9 @@ static PyMethodDef run_methods[] = {
      "budget($self, by=None)\n--\n\n"
      "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "
      "'worker', 'host' or 'file': {name: such a dict}. None if no worker was tracked."},
+    {"prometheus", run_prometheus, METH_O,
+     "prometheus($self, name, /)\n--\n\n"
+     "Metrics, budget, findings and datasets as text for Prometheus; name is that of the run."},
     {"lost_workers", run_lost_workers, METH_NOARGS,
      "lost_workers($self)\n--\n\n"
      "The workers that left: when, their tasks, and the likely cause in words."},

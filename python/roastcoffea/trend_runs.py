@@ -29,7 +29,8 @@ class Trend(Answer):
 
     def __init__(self, folder: str | os.PathLike[str], metric: str = "event_rate_core_khz",
                  where: str | Iterable[str] = (), error_rate: float = 0.01) -> None:
-        self._engine: _core.Trend = _core.Trend(folder, metric, (where,) if isinstance(where, str) else where, error_rate)
+        tests = (where,) if isinstance(where, str) else where
+        self._engine: _core.Trend = _core.Trend(folder, metric, tests, error_rate)
         known: dict[str, Any] = json.loads(self._engine.json())
         self.headline = known["headline"]  #: the answer in a sentence
         self.metric: str = known["metric"]

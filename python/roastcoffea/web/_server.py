@@ -20,7 +20,7 @@ import tornado.netutil
 import tornado.web
 
 from roastcoffea.web import _ask
-from roastcoffea.web._access import Access, policy_of
+from roastcoffea.web._access import HEADERS, Access, policy_of
 from roastcoffea.web._index import Index, Unreadable
 from roastcoffea.web._pages import Pages, live_parts
 from roastcoffea.results import compare, open_run
@@ -148,12 +148,9 @@ class Handler(tornado.web.RequestHandler):
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
-        for key, value in (
-            ("Content-Security-Policy", policy_of()), ("X-Content-Type-Options", "nosniff"),
-            ("Referrer-Policy", "no-referrer"), ("X-Frame-Options", "DENY"), ("Cache-Control", "no-store"),
-            ("Cross-Origin-Resource-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
-        ):
+        for key, value in HEADERS.items():
             self.set_header(key, value)
+        self.set_header("Content-Security-Policy", policy_of())
 
     @property
     def _cookie(self) -> str:
