@@ -94,7 +94,7 @@ def test_pages(board):
 def test_a_run_that_goes_on_is_told_in_parts(board):
     status, told, _ = board.get("api/run/nightly/run002")
     assert status == 200 and told["state"] == "finished"
-    assert {"headline", "budget"} <= set(told["parts"]) and list(told["parts"]) == told["order"]
+    assert {"progress", "budget"} <= set(told["parts"]) and list(told["parts"]) == told["order"]
     _, again, _ = board.get(f"api/run/nightly/run002?since={told['version']}")
     assert again["parts"] == {} and again["order"] == told["order"]
 

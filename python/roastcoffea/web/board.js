@@ -265,24 +265,52 @@
 
   // ---- a run that goes on ----
 
+  // New contents; the order of its tables, the focus and what was scrolled stay.
+  function fill(part, html) {
+    const tables = () => [...part.querySelectorAll("table.sortable")];
+    const reached = () => [...part.querySelectorAll("a, button, summary, [tabindex]")];
+    const sorted = new Map(tables().map((table) => [table.id, table.querySelector("th[aria-sort]")]));
+    const scrolled = [...part.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+    const focused = reached().indexOf(document.activeElement);
+    part.innerHTML = html; // made by the server, where every name is escaped
+    for (const table of tables()) {
+      const before = sorted.get(table.id), name = before?.textContent;
+      const heading = [...table.querySelectorAll("th")].find((one) => one.textContent === name);
+      if (heading) window.roastTables.sortBy(heading, before.getAttribute("aria-sort"));
+    }
+    [...part.querySelectorAll(".scroll")].forEach((one, i) => { if (scrolled[i]) one.scrollTo(...scrolled[i]); });
+    if (focused >= 0) reached()[focused]?.focus({preventScroll: true});
+  }
+
   function livePage() {
     let version = 0;
+    const known = new Set(); // findings and failures that were told
+    function tell(first) {
+      const new_ = [...document.querySelectorAll("#part-findings li h3, #part-failures li bdi:first-child")]
+        .map((one) => one.textContent).filter((one) => !known.has(one));
+      for (const one of new_) known.add(one);
+      if (new_.length && !first) by("news").textContent = "New: " + new_.join("; ");
+    }
     repeat(async () => {
       let told;
       try { told = await get("run", run, "since=" + version); }
       catch (error) { by("state").textContent = error.message; return; }
       if (told.state !== "live") { location.reload(); return; }
       by("state").textContent = "The run goes on.";
+      const first = version === 0;
       version = told.version;
       for (const key in told.parts) {
         let part = by("part-" + key);
-        if (part === null) { part = element("div"); part.id = "part-" + key; }
-        part.innerHTML = told.parts[key]; // made by the server, where every name is escaped
+        const isNew = part === null;
+        if (isNew) { part = element("div"); part.id = "part-" + key; }
+        fill(part, told.parts[key]);
+        if (!isNew) continue;
         const next = told.order.slice(told.order.indexOf(key) + 1).map((one) => by("part-" + one)).find(Boolean);
         by("parts").insertBefore(part, next || null);
       }
       for (const part of [...by("parts").children])
         if (!told.order.includes(part.id.slice(5))) part.remove();
+      tell(first);
     });
   }
 
