@@ -127,14 +127,13 @@ class LiveRun:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._file: Any = None
+        self._which: Any = None  # the file, and the start of the run in it
         self._whole: dict[str, str] = {}
         self._due = 0.0
         self._begin()
 
     def _begin(self) -> None:
         self._after = 0
-        self._run: _core.Run | None = None
         self._first = float("nan")  # when the first chunk began
         self._events, self._workers = Grid(), Workers()
         self._known = 0  # chunks
@@ -147,13 +146,14 @@ class LiveRun:
     def look(self) -> dict[str, str]:
         """Reads what is new; the parts of the page that it changes."""
         info = os.stat(os.path.join(self.path, "run.sqlite"), follow_symlinks=False)
-        file = info.st_dev, info.st_ino
-        if file != self._file:  # another one under the same name
+        run, _, after = _core.load_news(self.path, self._after)
+        which = info.st_dev, info.st_ino, run.t_start
+        if which != self._which and self._after:  # another run under the same name, and maybe in the place of the same file
             self._begin()
-            self._file = file
-        self._run, _, self._after = _core.load_news(self.path, self._after)
-        self._take(self._run)
-        return self._parts(self._run)
+            run, _, after = _core.load_news(self.path, 0)
+        self._which, self._after = which, after
+        self._take(run)
+        return self._parts(run)
 
     def _take(self, run: _core.Run) -> None:
         chunks = run.chunk_columns(_NEWS)

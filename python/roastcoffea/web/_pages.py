@@ -56,11 +56,11 @@ class Pages:
             '<section id="runs"><form id="choose" role="search">'
             '<label>Search <input id="search" type="search" placeholder="name, or wall>60" autocomplete="off"></label>'
             '<label>Outcome <select id="outcome"><option value="">all</option><option>done</option><option>failed</option>'
-            "<option>interrupted</option><option>live</option></select></label>"
+            "<option>interrupted</option><option>live</option><option>unfinished</option><option>unreadable</option></select></label>"
             '<span class="actions"><button type="button" id="compare" disabled>Compare</button>'
             '<button type="button" id="scaling" disabled>Scaling</button></span></form>'
             '<div id="list" role="table" aria-label="runs"><div id="heads" role="row"></div>'
-            '<div id="window" role="rowgroup" tabindex="0"><div id="rows"></div></div></div></section>'
+            '<div id="window" role="rowgroup" tabindex="0" aria-label="runs: arrow keys go from row to row"><div id="rows"></div></div></div></section>'
         )
         return self._frame("Runs · roastcoffea", "runs", main, home=False)
 

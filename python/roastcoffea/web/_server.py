@@ -126,7 +126,8 @@ class Board:
             (r"compare", Compare), (r"scaling", Scaling), (r"api/runs", RunsApi), (r"api/run/(.+)", RunApi),
             (r"api/tables/(.+)", TablesApi), (r"api/sql/(.+)", SqlApi),
         ]
-        handlers = [(f"{base}{path}", handler, {"board": self}) for path, handler in routes]
+        # A proxy may keep the path under which it shows this board, or take it off.
+        handlers = [(f"{front}{path}", handler, {"board": self}) for front in dict.fromkeys((base, "/")) for path, handler in routes]
         return tornado.web.Application(
             handlers, compress_response=True, default_handler_class=Missing, default_handler_args={"board": self},
             log_function=lambda handler: None)
@@ -193,7 +194,9 @@ class Handler(tornado.web.RequestHandler):
                 self.set_cookie(self._cookie, access.cookie, path=self.board.pages.base, httponly=True, samesite="Lax")
                 rest = [(key, value.decode()) for key, values in self.request.query_arguments.items()
                         for value in values if key != "token"]
-                self.redirect(tornado.httputil.url_concat(self.request.path, rest))
+                base = self.board.pages.base
+                path = self.request.path.removeprefix(base if self.request.path.startswith(base) else "/")
+                self.redirect(tornado.httputil.url_concat(base + path, rest))
             return
         if given is not None or not access.is_cookie(self.get_cookie(self._cookie) or ""):
             if self.api:

@@ -89,7 +89,8 @@
       history[replace ? "replaceState" : "pushState"](null, "", to);
     }
 
-    const outcomeOf = (one) => (one.state === "live" || one.state === "unfinished" ? one.state : one.outcome || "");
+    const outcomeOf = (one) => (one.error ? "unreadable"
+      : one.state === "live" || one.state === "unfinished" ? one.state : one.outcome || "");
     function testOf(word) {
       const found = /^([a-z]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word);
       if (found === null || !(found[1] in NAMES)) {
@@ -164,6 +165,7 @@
       row.role = "row";
       row.ariaRowIndex = place + 2;
       row.style.top = place * HEIGHT + "px";
+      row.dataset.name = one.name;
       const tick = element("input");
       tick.type = "checkbox";
       tick.ariaLabel = "tick " + one.name;
@@ -181,7 +183,7 @@
           link.title = one.error ? `${value}: ${one.error}` : value;
           row.append(cell(link));
         } else if (kind === "outcome") {
-          row.append(cell(one.error ? "unreadable" : outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
+          row.append(cell(outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
         } else if (kind === "when") {
           row.append(cell(value ? value.slice(0, 16).replace("T", " ") : ""));
         } else if (kind === "trend") {
@@ -206,12 +208,29 @@
       const view = by("window"), first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - AROUND);
       const last = Math.min(shown.length, Math.ceil((view.scrollTop + view.clientHeight) / HEIGHT) + AROUND);
       by("heads").style.paddingRight = view.offsetWidth - view.clientWidth + "px";
-      const focused = document.activeElement?.closest?.(".row")?.ariaRowIndex;
+      const focused = document.activeElement, name = focused?.closest?.(".row")?.dataset.name;
       const rows = [];
       for (let i = first; i < last; i++) rows.push(rowOf(shown[i], i));
       by("rows").replaceChildren(...rows);
       by("list").ariaRowCount = shown.length + 1;
-      if (focused) by("rows").querySelector(`[aria-rowindex="${focused}"] a`)?.focus({preventScroll: true});
+      if (name === undefined) return;
+      // The run may have moved, or have gone: then the list is where one was.
+      const again = rows.find((row) => row.dataset.name === name)?.querySelector(focused.localName);
+      (again || view).focus({preventScroll: true});
+    }
+
+    // From row to row by the keyboard, also to rows that are not there yet.
+    function go(event) {
+      const row = event.target.closest?.(".row"), page = Math.floor(by("window").clientHeight / HEIGHT) - 1;
+      const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity};
+      if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey || shown.length === 0) return;
+      event.preventDefault();
+      const from = row ? Number(row.ariaRowIndex) - 2 : -1, kind = row ? event.target.localName : "a";
+      const to = Math.max(0, Math.min(shown.length - 1, from + steps[event.key])), view = by("window");
+      if (to * HEIGHT < view.scrollTop) view.scrollTop = to * HEIGHT;
+      if ((to + 1) * HEIGHT > view.scrollTop + view.clientHeight) view.scrollTop = (to + 1) * HEIGHT - view.clientHeight;
+      draw();
+      by("rows").querySelector(`[aria-rowindex="${to + 2}"] ${kind}`)?.focus({preventScroll: true});
     }
 
     function countTicked() {
@@ -225,7 +244,9 @@
         location.href = address(id, "", new URLSearchParams(names.map((name) => ["run", name])));
       });
 
-    by("heads").append(cell("", ""), ...COLUMNS.map(([title, key, kind]) => {
+    const ticks = cell(element("span", "Ticked", "unseen"));
+    ticks.role = "columnheader";
+    by("heads").append(ticks, ...COLUMNS.map(([title, key, kind]) => {
       const head = element("div", undefined, typeof kind === "function" ? "n" : ""), button = element("button", title);
       head.role = "columnheader";
       head.dataset.key = key;
@@ -239,6 +260,7 @@
       head.append(button);
       return head;
     }));
+    by("window").addEventListener("keydown", go);
     by("window").addEventListener("scroll", () => requestAnimationFrame(draw));
     addEventListener("resize", () => requestAnimationFrame(draw));
     by("choose").addEventListener("submit", (event) => { event.preventDefault(); writeAddress(); });
