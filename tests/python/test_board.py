@@ -435,12 +435,32 @@ def test_only_what_changed_is_read_again(folder, monkeypatch):
     index._looked = -1e9
     index.look()
     assert asked == []
+
+    def news():
+        index._looked = -1e9
+        told = index.since(index.version)
+        read = [Path(one).name for one in asked]
+        asked.clear()
+        return [row[0] for row in told["rows"]], told["gone"], read
+
     added = save(folder / "nightly", 60, 4.0)
-    index._looked = -1e9
-    assert [row[0] for row in index.since(index.version)["rows"]] == ["nightly/run060"]
+    assert news() == (["nightly/run060"], [], ["run060"])
+    save(folder / "nightly", 60, 5.0)  # another one in its place
+    assert news() == (["nightly/run060"], [], ["run060"])
     shutil.rmtree(added)
-    index._looked = -1e9
-    assert index.since(index.version)["gone"] == ["nightly/run060"]
+    assert news() == ([], ["nightly/run060"], [])
+    (folder / "new" / "empty").mkdir(parents=True)  # a run that comes later than its folder
+    assert news() == ([], [], ["new"])
+    save(folder / "new" / "empty", 61, 4.0)
+    assert news() == (["new/empty/run061"], [], ["run061"])
+    shutil.rmtree(folder / "new")
+    assert news() == ([], ["new/empty/run061"], [])
+
+
+def test_a_folder_that_is_a_measurement(folder):
+    index = Index(folder / "nightly" / "run000")
+    assert [row[0] for row in index.since(0)["rows"]] == ["run000"]
+    assert index.find("run000")["path"] == str(folder / "nightly" / "run000")
 
 
 def test_list_runs(folder, tmp_path):
