@@ -87,11 +87,13 @@ class Pages:
         main = f'<section id="top"><h1>{text(title)}</h1><p>{name(told)}</p></section>'
         return self._frame(f"{title} · roastcoffea", "message", main)
 
-    def token(self, wrong: bool) -> str:
+    def token(self, wrong: bool, asked: Sequence[tuple[str, str]] = ()) -> str:
+        """`asked` is the rest of the address, which is opened with the token."""
+        kept = "".join(f'<input type="hidden" name="{text(key)}" value="{text(value)}">' for key, value in asked)
         told = "That is not the token of this board." if wrong else "This board shows its runs to who has its token."
         main = (
             f'<section id="top"><h1>Token</h1><p>{text(told)} It is in the address that <code>roast board</code> '
-            'printed.</p><form method="get"><label>Token <input name="token" type="password" autocomplete="off" '
+            f'printed.</p><form method="get">{kept}<label>Token <input name="token" type="password" autocomplete="off" '
             'autofocus></label> <button type="submit">Open</button></form></section>'
         )
         return self._frame("Token · roastcoffea", "message", main, home=False)

@@ -192,17 +192,20 @@ class Handler(tornado.web.RequestHandler):
             if self.get_query_argument("token", None) is not None and not self.api:
                 # From now on the cookie: the address can be shown without it.
                 self.set_cookie(self._cookie, access.cookie, path=self.board.pages.base, httponly=True, samesite="Lax")
-                rest = [(key, value.decode()) for key, values in self.request.query_arguments.items()
-                        for value in values if key != "token"]
                 base = self.board.pages.base
                 path = self.request.path.removeprefix(base if self.request.path.startswith(base) else "/")
-                self.redirect(tornado.httputil.url_concat(base + path, rest))
+                self.redirect(tornado.httputil.url_concat(base + path, self._other_arguments()))
             return
         if given is not None or not access.is_cookie(self.get_cookie(self._cookie) or ""):
             if self.api:
                 raise Refusal(403, "Token", "the token is missing or wrong")
             self.set_status(403)
-            self.finish(self.board.pages.token(wrong=given is not None))
+            self.finish(self.board.pages.token(given is not None, self._other_arguments()))
+
+    def _other_arguments(self) -> list[tuple[str, str]]:
+        """All but the token: what the address asks for."""
+        return [(key, value.decode("utf-8", "replace")) for key, values in self.request.query_arguments.items()
+                for value in values if key != "token"]
 
     def write_error(self, status_code: int, **given: Any) -> None:
         error = (given.get("exc_info") or (None, None, None))[1]
