@@ -721,20 +721,13 @@ static void test_owners_in_many_threads(void **state) {
 typedef struct short_of_memory {
     const roast_run *run;
     roast_table table;
-    bool some; /* not all columns */
 } short_of_memory;
-
-static const roast_str some_names[] = {{"dataset", 7}, {"num_events", 10}, {"error", 5},
-                                       {"t_end", 5},   {"file", 4},        {"mem_peak_mb", 11},
-                                       {"host", 4}};
 
 static roast_status make_table(void *context) {
     const short_of_memory *c = context;
     roast_columns *columns = NULL;
     roast_error err = {.status = ROAST_OK};
-    roast_status status =
-        c->some ? roast_columns_new_some(c->run, some_names, COUNT_OF(some_names), &columns, &err)
-                : roast_columns_new(c->run, c->table, &columns, &err);
+    roast_status status = roast_columns_new(c->run, c->table, &columns, &err);
     assert_int_equal(status == ROAST_OK, columns != NULL);
     if (status != ROAST_OK) {
         assert_int_equal(status, err.status);
@@ -786,62 +779,8 @@ static void test_every_failing_allocation(void **state) {
         assert_true(walk(&context, alloc_fail_from) > 12);
         assert_true(walk(&context, alloc_fail_once) > 12);
     }
-    short_of_memory some = {run, ROAST_TABLE_chunks, true};
-    assert_true(walk(&some, alloc_fail_from) > 12);
-    assert_true(walk(&some, alloc_fail_once) > 12);
     roast_run_free(run);
     roast_run_free(sampled);
-}
-
-/* ---- some columns ---- */
-
-static void assert_same_column(const roast_columns *some, const roast_columns *all, uint64_t rows,
-                               const char *name) {
-    const roast_column *a = column_of(some, name), *b = column_of(all, name);
-    size_t width = a->cell == ROAST_CELL_TEXT ? sizeof(int32_t) : sizeof(int64_t);
-    assert_int_equal(b->cell, a->cell);
-    assert_int_equal(b->absent, a->absent);
-    assert_int_equal(b->texts.count, a->texts.count);
-    assert_memory_equal(b->values, a->values, rows * width);
-    for (int64_t i = 0; i < a->texts.count; i++)
-        assert_same_str(roast_column_text(b, i), roast_column_text(a, i));
-}
-
-/* Each column alone is as it is among all, also one that is made of fields that no other one reads. */
-static void test_some_columns(void **state) {
-    (void)state;
-    roast_chunklog *log = mixed_log(40);
-    add_sample_file(log, "odd.root");
-    roast_run *run = run_of(log);
-    roast_columns *all = table_of(run, ROAST_TABLE_chunks), *some = NULL;
-    roast_error err;
-    for (uint32_t i = 0; i < roast_columns_count(all); i++) {
-        const char *name = roast_columns_at(all, i)->name;
-        assert_ok(roast_columns_new_some(run, &(roast_str){name, strlen(name)}, 1, &some, &err),
-                  err);
-        assert_int_equal(1, roast_columns_count(some));
-        assert_int_equal(40, roast_columns_rows(some));
-        assert_sound(some);
-        assert_same_column(some, all, 40, name);
-        roast_columns_free(some);
-    }
-    /* In the order of the keys, each once, and other names share their memory. */
-    const roast_str names[] = {str("filename"), str("t_start"), str("file"), str("t_start")};
-    assert_ok(roast_columns_new_some(run, names, 4, &some, &err), err);
-    assert_int_equal(3, roast_columns_count(some));
-    assert_string_equal("t_start", roast_columns_at(some, 0)->name);
-    assert_ptr_equal(column_of(some, "file")->values, column_of(some, "filename")->values);
-    roast_columns_free(some);
-    assert_ok(roast_columns_new_some(run, NULL, 0, &some, &err), err);
-    assert_int_equal(40, roast_columns_rows(some));
-    roast_columns_free(some);
-    const roast_str wrong[] = {str("file"), str("fiel")};
-    some = NULL;
-    assert_status(ROAST_EINVAL, roast_columns_new_some(run, wrong, 2, &some, &err));
-    assert_non_null(strstr(err.message, "'fiel'"));
-    assert_null(some);
-    roast_columns_free(all);
-    roast_run_free(run);
 }
 
 /* ---- keys ---- */
@@ -941,7 +880,6 @@ int main(void) {
         cmocka_unit_test(test_memory_is_what_it_holds),
         cmocka_unit_test(test_owners_in_many_threads),
         cmocka_unit_test(test_every_failing_allocation),
-        cmocka_unit_test(test_some_columns),
         cmocka_unit_test(test_values_by_key),
         cmocka_unit_test(test_texts_by_key),
         cmocka_unit_test(test_other_names_of_keys),
