@@ -66,6 +66,14 @@ static PyMethodDef module_methods[] = {
      "prometheus_live(runs, /)\n--\n\n"
      "Runs that go on, as text for Prometheus: dicts with the name of the run, its Tally, and what "
      "else is known."},
+    {"load_news", ext_load_news, METH_VARARGS,
+     "load_news(path, after, /)\n--\n\n"
+     "(Run, 'finished', 'live' or 'unfinished', after): of a measurement that grows, the chunks, "
+     "samples and attempts since the call that returned this number; 0: all of them."},
+    {"time_left", ext_time_left, METH_VARARGS,
+     "time_left(run, first, /)\n--\n\n"
+     "Seconds that the rest of a run takes at the pace since its first chunk began; None: not "
+     "known."},
     {"measurement_kind", ext_measurement_kind, METH_O,
      "measurement_kind(path, /)\n--\n\n'ours', 'legacy', or None: no measurement."},
     {"new_measurement_name", ext_new_measurement_name, METH_VARARGS,
@@ -123,10 +131,12 @@ static PyMethodDef module_methods[] = {
      "worker_ticks(run, /)\n--\n\n(nanoseconds since 1970, workers) of each look at the cluster, "
      "as bytes of "
      "int64."},
-    {"task_bars", ext_task_bars, METH_O,
-     "task_bars(run, /)\n--\n\nThe tasks of a run, each once: a chunk with its task, or a try "
+    {"task_bars", ext_task_bars, METH_VARARGS,
+     "task_bars(run, limit=sys.maxsize, /)\n--\n\nThe tasks of a run, each once: a chunk with its "
+     "task, or a try "
      "without a chunk. Names, and bytes of int64: worker, name and chunk by number (-1: none), "
-     "lane, start and stop in nanoseconds since 1970, failed."},
+     "lane, start and stop in nanoseconds since 1970, failed. With more bars than the limit a "
+     "worker has one lane, in which they overlap."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -386,6 +386,11 @@ static PyObject *run_budget(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_budget_dict(((run_object *)op)->input.run, by);
 }
 
+static PyObject *run_budget_total(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return ext_budget_total(&((run_object *)op)->input);
+}
+
 static PyObject *run_has_budget(PyObject *op, void *unused) {
     (void)unused;
     bool known = false;
@@ -452,6 +457,35 @@ static PyObject *run_table(PyObject *op, void *which) {
     return Py_XNewRef(self->tables[table]);
 }
 
+/* The names are held by the list. */
+static PyObject *some_columns(run_object *self, PyObject *list) {
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    roast_columns *columns = NULL;
+    roast_error err;
+    roast_str *names = roast_alloc(((size_t)count + 1) * sizeof *names);
+    if (names == NULL)
+        return PyErr_NoMemory();
+    int result = 0;
+    for (Py_ssize_t i = 0; result == 0 && i < count; i++) {
+        PyObject *held = ext_text_of(PyList_GET_ITEM(list, i), "columns", &names[i]);
+        result = held != NULL ? PyList_SetItem(list, i, held) : -1;
+    }
+    if (result == 0)
+        result = ext_raised(
+            roast_columns_new_some(self->input.run, names, (uint32_t)count, &columns, &err), &err);
+    roast_free(names);
+    return result == 0 ? ext_table_new(state_of((PyObject *)self), columns) : NULL;
+}
+
+static PyObject *run_chunk_columns(PyObject *op, PyObject *names) {
+    PyObject *list = PyUnicode_Check(names) ? NULL : PySequence_List(names);
+    if (list == NULL && !PyErr_Occurred())
+        return PyErr_Format(PyExc_TypeError, "columns: a list of str is expected, not str");
+    PyObject *table = list != NULL ? some_columns((run_object *)op, list) : NULL;
+    Py_XDECREF(list);
+    return table;
+}
+
 static PyObject *run_metrics(PyObject *op, PyObject *args, PyObject *kwargs) {
     static char *keywords[] = {"files_and_workers", NULL};
     int files_and_workers = 1;
@@ -483,6 +517,10 @@ static PyMethodDef run_methods[] = {
     {"prometheus", run_prometheus, METH_O,
      "prometheus($self, name, /)\n--\n\n"
      "Metrics, budget, findings and datasets as text for Prometheus; name is that of the run."},
+    {"budget_total", run_budget_total, METH_NOARGS,
+     "budget_total($self)\n--\n\n"
+     "available_core_seconds and parts of the budget, as the findings saw it: a saved run need not "
+     "compute it again."},
     {"lost_workers", run_lost_workers, METH_NOARGS,
      "lost_workers($self)\n--\n\n"
      "The workers that left: when, their tasks, and the likely cause in words."},
@@ -493,6 +531,9 @@ static PyMethodDef run_methods[] = {
     {"failed_tasks", run_failed_tasks, METH_NOARGS,
      "failed_tasks($self)\n--\n\n"
      "Keys of the processing tasks that raised or were lost, and never succeeded."},
+    {"chunk_columns", run_chunk_columns, METH_O,
+     "chunk_columns($self, names, /)\n--\n\n"
+     "The table of chunks with these columns alone: for many chunks much quicker than chunks."},
     {"diagnose", run_diagnose, METH_NOARGS,
      "diagnose($self)\n--\n\n"
      "What slowed the run down and what to change, the worst first: a list of dicts with kind, "
