@@ -121,7 +121,7 @@ static void put_all(roast_sink *out, const roast_run *about, const roast_finding
         put_finding(out, roast_findings_at(findings, i), width);
     }
     if (count > 0)
-        roast_sink_puts(out, "\nMore of each kind: docs/findings.md#KIND\n");
+        roast_sink_puts(out, "\nMore: roast explain KIND\n");
 }
 
 /* ---- as JSON ---- */
