@@ -21,7 +21,7 @@ SUBJECTS = {
     "sections": "sections", "decorator": "decorator", "nanoevents": "nanoevents", "wire": "wire",
     "reduction": "reduction", "tick": "tick", "metrics": "metrics", "readings": "readings", "run": "big_run",
     "show": "show", "diagnose": "diagnose", "compare": "compare", "what_if": "what_if", "taskvine": "taskvine",
-    "runs": "runs",
+    "runs": "runs", "facility": "facility", "board": "board",
     "exit": "exits", "import": "imports", "overhead": "overhead", "growth": "growth",
 }
 ROUNDS, QUICK_ROUNDS = 20, 4

@@ -69,6 +69,9 @@ SUBJECTS = {
     "diagnose": ("Findings", "A run of a million chunks on 2,000 workers."),
     "compare": ("Comparing runs", "`roast compare`, the whole program."),
     "runs": ("Many runs", "`roast ls` and `roast trend` of ten thousand measurements, the whole programs."),
+    "facility": ("For a facility", "On the scheduler of Dask: a chunk record that arrives, and the answers of its server, with "
+                 "20 datasets; and a file for node_exporter."),
+    "board": ("Board", "The board, asked over HTTP, in a process of its own."),
     "what_if": ("What if", "A run of a million chunks played again; and predictions beside the truth: runs of one analysis of "
                 "real files on a cluster of this machine, each predicted from another one. *Floor* is the true time "
                 "there."),

@@ -67,6 +67,12 @@ TARGETS: dict[str, Target] = {
     # Ten thousand measurements, by the program.
     "runs/ls of 10,000": Target(2, Against.ALONE),
     "runs/trend of 10,000": Target(2, Against.ALONE),
+    # The board: after a first index; a run with its report; CPU time of an update of a run that goes on, the share of the
+    # looks at all of its chunks included; and while nobody asks, as a share of a core.
+    "board/first page of 10,000 runs": Target(1, Against.ALONE),
+    "board/report of 1,000,000 chunks": Target(2, Against.ALONE),
+    "board/live update": Target(0.05, Against.ALONE),
+    "board/idle": Target(0.001, Against.ALONE),
     # A run played again; and how often the interval of 90 % does not hold the true time of a real run.
     "what_if/1,000,000 chunks on 10,000 workers": Target(5, Against.ALONE),
     "what_if/as many chunks of another size on 10,000 workers": Target(5, Against.ALONE),

@@ -68,6 +68,7 @@ typedef struct cli_verb {
     X(scaling)                                                                                     \
     X(trend)                                                                                       \
     X(what_if)                                                                                     \
+    X(report)                                                                                      \
     X(ls)                                                                                          \
     X(board)                                                                                       \
     X(top)                                                                                         \
@@ -76,6 +77,7 @@ typedef struct cli_verb {
     X(import)                                                                                      \
     X(run)                                                                                         \
     X(explain)                                                                                     \
+    X(completion)                                                                                  \
     X(help)
 
 #define X(name) extern const cli_verb cli_verb_##name;
@@ -110,6 +112,11 @@ cli_exit cli_read_options(const cli_verb *verb, void *request, int *n_args, char
 /* The same for verbs whose one other argument is a measurement. */
 cli_exit cli_read_path(const cli_verb *verb, void *request, int n_args, char **args,
                        const char **path);
+
+/* Becomes `python3 -m roastcoffea ...`. The caller has filled words[CLI_PYTHON_WORDS] and those after it, ended by NULL.
+ * Returns only if that fails. */
+enum { CLI_PYTHON_WORDS = 3 };
+cli_exit cli_become_python(const char **words);
 
 /* The pages of help. */
 void cli_put_help(roast_sink *out);

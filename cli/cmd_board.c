@@ -1,12 +1,6 @@
 #include "cli.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { MOST_NAMES = 16, MOST_WORDS = 4 + 2 * (3 + MOST_NAMES) + 3 };
+enum { MOST_NAMES = 16, MOST_WORDS = CLI_PYTHON_WORDS + 1 + 2 * (3 + MOST_NAMES) + 4 };
 
 typedef struct request {
     const char *host, *port, *base;
@@ -37,20 +31,6 @@ static const cli_option options[] = {
     {0},
 };
 
-/* The Python that this program was installed with, or the first one of the path. */
-static const char *find_python(char place[PATH_MAX]) {
-    static const char name[] = "python3";
-    ssize_t len = readlink("/proc/self/exe", place, PATH_MAX - 1);
-    if (len <= 0)
-        return name;
-    place[len] = '\0';
-    char *folder_end = strrchr(place, '/');
-    if (folder_end == NULL || (size_t)(folder_end + 1 - place) + sizeof name > PATH_MAX)
-        return name;
-    memcpy(folder_end + 1, name, sizeof name);
-    return access(place, X_OK) == 0 ? place : name;
-}
-
 static int add_option(const char **words, int count, const char *option, const char *value) {
     if (value == NULL)
         return count;
@@ -61,9 +41,8 @@ static int add_option(const char **words, int count, const char *option, const c
 
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {0};
-    char place[PATH_MAX];
-    const char *words[MOST_WORDS] = {NULL, "-m", "roastcoffea", "board"};
-    int count = 4;
+    const char *words[MOST_WORDS];
+    int count = CLI_PYTHON_WORDS;
     cli_exit code = cli_read_options(&cli_verb_board, &wanted, &n_args, args);
     (void)out;
     if (code != CLI_OK)
@@ -71,7 +50,7 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     if (n_args > 1)
         return cli_fail(CLI_USAGE, "give it the folder that holds them all",
                         "\"board\" does not take \"%s\"", args[1]);
-    words[0] = find_python(place);
+    words[count++] = "board";
     count = add_option(words, count, "--host", wanted.host);
     count = add_option(words, count, "--port", wanted.port);
     count = add_option(words, count, "--base-url", wanted.base);
@@ -81,9 +60,8 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         words[count++] = "--open";
     words[count++] = "--";
     words[count++] = n_args > 0 ? args[0] : ".";
-    execvp(words[0], (char *const *)words);
-    return cli_fail(CLI_INPUT, "install roastcoffea for Python", "cannot start %s: %s", words[0],
-                    strerror(errno));
+    words[count] = NULL;
+    return cli_become_python(words);
 }
 
 const cli_verb cli_verb_board = {

@@ -24,6 +24,7 @@ static const metric_place places[] = {
     {ROAST_IN_CHUNK, false, "Values of a chunk", "chunk_metrics[i][KEY]"},
     {ROAST_IN_TABLE, true, "Tables of a chunk", "chunk_metrics[i][TABLE][NAME or j][KEY]"},
     {ROAST_IN_SERIES, false, "Values of a worker over time", "tracking_data[KEY]"},
+    {ROAST_IN_LIVE, false, "Runs that go on", "roast_KEY of MetricsCollector(dashboard=True)"},
 };
 enum { PLACES = sizeof places / sizeof *places };
 

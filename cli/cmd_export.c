@@ -86,7 +86,8 @@ static roast_str name_of(const char *path) {
 static void write_openmetrics(const measured *it, const request *wanted, roast_sink *sink) {
     char *whole = realpath(wanted->path, NULL);
     roast_openmetrics_write(it->metrics, it->findings, it->about,
-                            name_of(whole != NULL ? whole : wanted->path), wanted->samples, sink);
+                            name_of(whole != NULL ? whole : wanted->path),
+                            wanted->samples ? ROAST_OPENMETRICS_SAMPLES : ROAST_OPENMETRICS, sink);
     free(whole);
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "roast/diagnose.h"
+
 static void put_verbs(roast_sink *out) {
     size_t width = 0;
     for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
@@ -61,6 +63,13 @@ void cli_put_verb_help(roast_sink *out, const cli_verb *verb) {
         put_options(out, verb->options);
 }
 
+static bool is_finding(const char *name) {
+    for (int kind = 0; kind < ROAST_FINDING_KIND_COUNT; kind++)
+        if (strcmp(name, roast_finding_kind_name((roast_finding_kind)kind)) == 0)
+            return true;
+    return false;
+}
+
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     if (n_args > 1)
         return cli_fail_argument(&cli_verb_help, args[1]);
@@ -71,6 +80,8 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
     if (args[0][0] == '-')
         return cli_fail_argument(&cli_verb_help, args[0]);
     const cli_verb *verb = cli_find_verb(args[0]);
+    if (verb == NULL && is_finding(args[0]))
+        return cli_verb_explain.run(out, n_args, args);
     if (verb == NULL)
         return cli_fail_verb(args[0]);
     cli_put_verb_help(out, verb);
@@ -79,10 +90,11 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
 
 const cli_verb cli_verb_help = {
     .name = "help",
-    .usage = "[VERB]",
-    .summary = "this page, or the page of one verb",
+    .usage = "[VERB|KIND]",
+    .summary = "this page, or the page of one verb or kind of finding",
     .details = "Without VERB: the list of verbs and the exit codes.\n"
                "\n"
-               "  VERB  what it does, and its options\n",
+               "  VERB  what it does, and its options\n"
+               "  KIND  what a finding such as io_bound means, as \"roast explain\" says it\n",
     .run = run,
 };

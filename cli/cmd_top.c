@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "roast/found.h"
@@ -57,6 +58,11 @@ static void stop(int signal_) {
     stopped = 1;
 }
 
+/* For a new size of the window: that a call was interrupted is all that matters. */
+static void wake(int signal_) {
+    (void)signal_;
+}
+
 typedef struct screen {
     bool is_terminal, reads_keys;
     struct termios before;
@@ -68,6 +74,7 @@ static void enter(screen *on) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGWINCH, &(struct sigaction){.sa_handler = wake}, NULL);
     on->reads_keys = on->is_terminal && tcgetattr(STDIN_FILENO, &on->before) == 0;
     if (on->reads_keys) {
         struct termios keys = on->before;
@@ -141,15 +148,25 @@ static roast_status look(watch *w, bool *live, roast_error *err) {
     return status == ROAST_OK ? roast_sink_finish(w->out, err) : status;
 }
 
+/* A look reads the whole run: of a large one seldom, so that it takes a twentieth of a core at most. */
+static roast_status look_and_rest(watch *w, bool *live, double *rest, roast_error *err) {
+    enum { RESTS = 20 };
+    clock_t before = clock();
+    roast_status status = look(w, live, err);
+    *rest = RESTS * (double)(clock() - before) / CLOCKS_PER_SEC;
+    return status;
+}
+
 static roast_status follow(watch *w, double interval, roast_error *err) {
     bool live = true;
+    double rest;
     enter(&w->terminal);
     w->whole_screen = w->terminal.is_terminal;
     if (w->terminal.is_terminal)
         roast_sink_puts(w->out, "\x1b[?1049h\x1b[?25l");
-    roast_status status = look(w, &live, err);
-    while (status == ROAST_OK && live && wait_for_key(&w->terminal, interval))
-        status = look(w, &live, err);
+    roast_status status = look_and_rest(w, &live, &rest, err);
+    while (status == ROAST_OK && live && wait_for_key(&w->terminal, fmax(interval, rest)))
+        status = look_and_rest(w, &live, &rest, err);
     if (w->terminal.is_terminal)
         roast_sink_puts(w->out, "\x1b[?25h\x1b[?1049l");
     leave(&w->terminal);

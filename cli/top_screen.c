@@ -26,20 +26,19 @@ static void put_number(roast_sink *out, double value, const char *unit) {
 
 /* ---- the line ---- */
 
-/* From the beginning of the first chunk to the last thing that was written: preprocessing is not part of the pace. */
-static double since_first_chunk(const measured *it) {
+/* When the first chunk began; NaN: not known. */
+static double first_chunk(const measured *it) {
     const roast_chunklog *log = it->run != NULL ? roast_run_chunks_view(it->run) : NULL;
-    const roast_run_clock clock = roast_run_get_clock(it->about);
     double first = NAN;
     roast_chunk_cursor cursor;
     roast_chunk chunk;
-    if (log == NULL || !clock.have)
-        return NAN;
-    roast_chunk_cursor_init(&cursor, log);
+    if (log == NULL)
+        return first;
+    roast_chunk_cursor_init_some(&cursor, log, ROAST_CHUNK_HAS(start_us));
     while (roast_chunk_cursor_next(&cursor, &chunk))
         if ((chunk.have & ROAST_CHUNK_HAS(start_us)) != 0)
             first = fmin(first, (double)chunk.start_us / 1e6);
-    return clock.end - first;
+    return first;
 }
 
 static void put_progress(const measured *it, const roast_ending_pieces *pieces, roast_sink *out) {
@@ -48,8 +47,7 @@ static void put_progress(const measured *it, const roast_ending_pieces *pieces, 
     roast_sink_printf(out, "%" PRId64 " of %" PRId64 " chunks done", pieces->done, pieces->all);
     if (pieces->failed > 0)
         roast_sink_printf(out, ", %" PRId64 " failed", pieces->failed);
-    double left =
-        roast_progress_left(since_first_chunk(it), (uint64_t)pieces->done, (uint64_t)pieces->all);
+    double left = roast_progress_left_of(it->about, first_chunk(it));
     if (left > 0) {
         roast_sink_puts(out, ", about ");
         put_number(out, left, "s");
@@ -72,9 +70,10 @@ void top_put_line(const measured *it, top_look *before, roast_sink *out) {
         put_number(out, metric(it, "event_rate_wall_khz"), "kHz");
         roast_sink_puts(out, " so far · ");
     }
-    if (workers > 0)
-        roast_sink_printf(out, "%.3g workers on average", workers);
-    else
+    if (workers > 0) {
+        put_number(out, workers, "1");
+        roast_sink_puts(out, " workers on average");
+    } else
         roast_sink_puts(out, "no worker is known");
     if (now.when > before->when || isnan(before->when))
         *before = now;

@@ -8,6 +8,7 @@
 #include "common/format.h"
 #include "worker/open_chunk.h"
 #include "show/plot_data.h"
+#include "run/live.h"
 #include "run/measurement.h"
 #include "run/reports.h"
 #include "show/runs.h"
@@ -37,6 +38,9 @@ static PyMethodDef module_methods[] = {
      "sampler_stats()\n--\n\nStatistics of the memory sampler of this process."},
     {"format_value", ext_format_value, METH_VARARGS,
      "format_value(value, unit, /)\n--\n\nA number as text: '25.1 ms'; '-' for None."},
+    {"format_column", ext_format_column, METH_VARARGS,
+     "format_column(values, unit, /)\n--\n\n"
+     "The numbers of a column as texts, all in one unit: ['12.30 s', '0.25 s']; '-' for None."},
     {"parse_work_item", ext_parse_work_item, METH_O,
      "parse_work_item(text, /)\n--\n\n"
      "(dataset, file, treename, start, stop) of the WorkItem that an error of Coffea's names, or "
@@ -58,6 +62,18 @@ static PyMethodDef module_methods[] = {
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
      "(Run, {name: bytes}, 'finished', 'live' or 'unfinished')"},
+    {"prometheus_live", ext_prometheus_live, METH_O,
+     "prometheus_live(runs, /)\n--\n\n"
+     "Runs that go on, as text for Prometheus: dicts with the name of the run, its Tally, and what "
+     "else is known."},
+    {"load_news", ext_load_news, METH_VARARGS,
+     "load_news(path, after, /)\n--\n\n"
+     "(Run, 'finished', 'live' or 'unfinished', after): of a measurement that grows, the chunks, "
+     "samples and attempts since the call that returned this number; 0: all of them."},
+    {"time_left", ext_time_left, METH_VARARGS,
+     "time_left(run, first, /)\n--\n\n"
+     "Seconds that the rest of a run takes at the pace since its first chunk began; None: not "
+     "known."},
     {"measurement_kind", ext_measurement_kind, METH_O,
      "measurement_kind(path, /)\n--\n\n'ours', 'legacy', or None: no measurement."},
     {"new_measurement_name", ext_new_measurement_name, METH_VARARGS,
@@ -115,10 +131,12 @@ static PyMethodDef module_methods[] = {
      "worker_ticks(run, /)\n--\n\n(nanoseconds since 1970, workers) of each look at the cluster, "
      "as bytes of "
      "int64."},
-    {"task_bars", ext_task_bars, METH_O,
-     "task_bars(run, /)\n--\n\nThe tasks of a run, each once: a chunk with its task, or a try "
+    {"task_bars", ext_task_bars, METH_VARARGS,
+     "task_bars(run, limit=sys.maxsize, /)\n--\n\nThe tasks of a run, each once: a chunk with its "
+     "task, or a try "
      "without a chunk. Names, and bytes of int64: worker, name and chunk by number (-1: none), "
-     "lane, start and stop in nanoseconds since 1970, failed."},
+     "lane, start and stop in nanoseconds since 1970, failed. With more bars than the limit a "
+     "worker has one lane, in which they overlap."},
     {NULL, NULL, 0, NULL},
 };
 

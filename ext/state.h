@@ -77,6 +77,7 @@
     X(worker_series, "WorkerSeries")                                                               \
     X(attempts, "Attempts")                                                                        \
     X(progress, "Progress")                                                                        \
+    X(tally, "Tally")                                                                              \
     X(live_measurement, "LiveMeasurement")                                                         \
     X(run, "Run")                                                                                  \
     X(summary, "Summary")                                                                          \

@@ -285,7 +285,7 @@ static bool save_changes(const char *to, const char *name, const uint8_t (*chang
 /* The parts of the measurement, a seed each. */
 static bool save_parts(const char *to, sqlite3 *db) {
     roast_part_walk walk = {.statement = NULL};
-    bool there = true, made = roast_part_walk_begin(&walk, db, false, NULL) == ROAST_OK;
+    bool there = true, made = roast_part_walk_begin(&walk, db, false, 0, NULL) == ROAST_OK;
     while (made && there) {
         uint8_t bytes[65536], kind = 0;
         char name[64];

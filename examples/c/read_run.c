@@ -8,12 +8,8 @@ enum { SHOWN = 10 };
 int main(int argc, char **argv) {
     roast_error error;
     roast_run *run;
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s RUN\n", argv[0]);
-        return 2;
-    }
-    if (roast_store_load(argv[1], &run, &error) != ROAST_OK) {
-        fprintf(stderr, "%s: %s\n", argv[0], error.message);
+    if (argc != 2 || roast_store_load(argv[1], &run, &error) != ROAST_OK) {
+        fprintf(stderr, "%s\n", argc != 2 ? "usage: read_run RUN" : error.message);
         return 1;
     }
     roast_chunk slowest[SHOWN + 1], chunk;
@@ -28,9 +24,15 @@ int main(int argc, char **argv) {
             slowest[at] = slowest[at - 1];
         slowest[at] = chunk;
     }
-    for (int i = 0; i < n; i++)
-        printf("%9.3f s  %" PRId64 " to %" PRId64 " of %.*s\n", (double)slowest[i].duration_ns / 1e9,
-               slowest[i].entry_start, slowest[i].entry_stop, (int)slowest[i].file.len, slowest[i].file.data);
+    for (int i = 0; i < n; i++) {
+        chunk = slowest[i];
+        int len = chunk.file.data != NULL ? (int)chunk.file.len : 1;
+        const char *file = chunk.file.data != NULL ? chunk.file.data : "-";
+        printf("%9.3f s  %.*s", (double)chunk.duration_ns / 1e9, len, file);
+        if ((chunk.have & ROAST_CHUNK_HAS(entry_start)) != 0)
+            printf(" from event %" PRId64, chunk.entry_start);
+        printf("\n");
+    }
     roast_run_free(run);
     return 0;
 }

@@ -107,6 +107,14 @@ PyObject *ext_budget_dict(const roast_run *run, PyObject *by) {
     return dict;
 }
 
+PyObject *ext_budget_total(run_input *input) {
+    const roast_findings *findings = run_input_findings(input);
+    if (findings == NULL)
+        return NULL;
+    const roast_budget_row *row = roast_findings_budget(findings);
+    return row != NULL ? row_dict(row) : Py_NewRef(Py_None);
+}
+
 /* ---- failures ---- */
 
 static PyObject *tasks_of(const roast_lost_workers *lost, uint32_t index) {

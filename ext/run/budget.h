@@ -2,13 +2,13 @@
 #ifndef ROAST_EXT_BUDGET_H
 #define ROAST_EXT_BUDGET_H
 
-#include "state.h"
-
-#include "roast/run.h"
+#include "run/convert_run.h"
 
 /* {"available_core_seconds": ..., "parts": {...}, ...}, or, split by `by`, {name: such a dict}. None if the
  * available time is not known. `by` may be NULL. */
 PyObject *ext_budget_dict(const roast_run *run, PyObject *by);
+/* The dict of the whole, from the findings: not computed again where these were saved. */
+PyObject *ext_budget_total(run_input *input);
 /* [{"worker", "when", "expected", "running", "memory_fraction", "cause"}, ...] */
 PyObject *ext_lost_workers(const roast_run *run);
 /* [(dataset, file, treename, start, stop), ...]; None where something is not known. */

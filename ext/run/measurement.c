@@ -275,6 +275,28 @@ PyObject *ext_load_measurement(PyObject *module, PyObject *path) {
     return Py_BuildValue("(NNs)", loaded, parts, state);
 }
 
+PyObject *ext_load_news(PyObject *module, PyObject *args) {
+    PyObject *name;
+    long long given;
+    roast_store *store = NULL;
+    roast_run *run = NULL;
+    roast_error err;
+    roast_status status;
+    if (!PyArg_ParseTuple(args, "O&L:load_news", PyUnicode_FSConverter, &name, &given))
+        return NULL;
+    int64_t after = given;
+    Py_BEGIN_ALLOW_THREADS status = roast_store_open(PyBytes_AS_STRING(name), &store, &err);
+    if (status == ROAST_OK)
+        status = roast_store_take_news(store, &after, &run, &err);
+    Py_END_ALLOW_THREADS Py_DECREF(name);
+    const char *state = status == ROAST_OK ? state_word(roast_store_get_state(store)) : NULL;
+    roast_store_close(store);
+    if (status != ROAST_OK)
+        return raise_store(&err);
+    return Py_BuildValue("(NsL)", ext_run_new(ext_state_of_module(module), run), state,
+                         (long long)after);
+}
+
 /* ---- measurements of 0.1.x: the Run, and the texts of the files ---- */
 
 /* Takes the run over. An absent text is None. */

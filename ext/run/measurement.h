@@ -8,6 +8,8 @@
 PyObject *ext_save_measurement(PyObject *module, PyObject *args, PyObject *kwargs);
 /* load_measurement(path) -> (Run, {name: bytes}, state) */
 PyObject *ext_load_measurement(PyObject *module, PyObject *path);
+/* load_news(path, after) -> (Run, state, after) */
+PyObject *ext_load_news(PyObject *module, PyObject *args);
 /* load_legacy(path) -> (Run, metrics, config, (t0, t1)); metrics and config are the bytes of the files, or None */
 PyObject *ext_load_legacy(PyObject *module, PyObject *path);
 /* measurement_kind(path) -> "ours", "legacy" or None */

@@ -3,6 +3,7 @@
 #include "common/errors.h"
 #include "common/values.h"
 #include "records/worker_series.h"
+#include "run/run.h"
 
 #include "roast/progress.h"
 
@@ -69,6 +70,17 @@ static PyObject *progress_look(PyObject *op, PyObject *args, PyObject *kwargs) {
         "event_rate", ext_real_or_none(view.event_rate), "workers", ext_real_or_none(view.workers),
         "memory", ext_real_or_none(view.memory), "memory_limit",
         ext_real_or_none(view.memory_limit), "seconds_left", ext_real_or_none(view.seconds_left));
+}
+
+PyObject *ext_time_left(PyObject *module, PyObject *args) {
+    PyObject *object;
+    double first;
+    if (!PyArg_ParseTuple(args, "Od:time_left", &object, &first))
+        return NULL;
+    const roast_run *run = ext_run_view(ext_state_of_module(module), object);
+    if (run == NULL)
+        return PyErr_Format(PyExc_TypeError, "a Run is expected, not %s", Py_TYPE(object)->tp_name);
+    return ext_real_or_none(roast_progress_left_of(run, first));
 }
 
 /* ---- the type ---- */

@@ -15,6 +15,7 @@
 #include "records/worker_series.h"
 
 #include "roast/budget.h"
+#include "roast/export.h"
 
 #include <string.h>
 
@@ -385,6 +386,11 @@ static PyObject *run_budget(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_budget_dict(((run_object *)op)->input.run, by);
 }
 
+static PyObject *run_budget_total(PyObject *op, PyObject *unused) {
+    (void)unused;
+    return ext_budget_total(&((run_object *)op)->input);
+}
+
 static PyObject *run_has_budget(PyObject *op, void *unused) {
     (void)unused;
     bool known = false;
@@ -419,6 +425,25 @@ static PyObject *run_diagnose(PyObject *op, PyObject *unused) {
     return ext_diagnose(&((run_object *)op)->input);
 }
 
+static PyObject *run_prometheus(PyObject *op, PyObject *given) {
+    run_input *input = &((run_object *)op)->input;
+    const roast_findings *findings = run_input_findings(input);
+    roast_sink *sink;
+    roast_error err;
+    roast_str name;
+    if (findings == NULL || ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
+        return NULL;
+    PyObject *held = ext_text_of(given, "name", &name);
+    if (held == NULL) {
+        roast_sink_free(sink);
+        return NULL;
+    }
+    roast_openmetrics_write(run_input_metrics(input), findings, input->run, name, ROAST_PROMETHEUS,
+                            sink);
+    Py_DECREF(held);
+    return ext_sink_text(sink);
+}
+
 static PyObject *run_table(PyObject *op, void *which) {
     run_object *self = (run_object *)op;
     roast_table table = (roast_table)(intptr_t)which;
@@ -430,6 +455,35 @@ static PyObject *run_table(PyObject *op, void *which) {
         Py_XSETREF(self->tables[table], ext_table_new(state_of(op), columns));
     }
     return Py_XNewRef(self->tables[table]);
+}
+
+/* The names are held by the list. */
+static PyObject *some_columns(run_object *self, PyObject *list) {
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    roast_columns *columns = NULL;
+    roast_error err;
+    roast_str *names = roast_alloc(((size_t)count + 1) * sizeof *names);
+    if (names == NULL)
+        return PyErr_NoMemory();
+    int result = 0;
+    for (Py_ssize_t i = 0; result == 0 && i < count; i++) {
+        PyObject *held = ext_text_of(PyList_GET_ITEM(list, i), "columns", &names[i]);
+        result = held != NULL ? PyList_SetItem(list, i, held) : -1;
+    }
+    if (result == 0)
+        result = ext_raised(
+            roast_columns_new_some(self->input.run, names, (uint32_t)count, &columns, &err), &err);
+    roast_free(names);
+    return result == 0 ? ext_table_new(state_of((PyObject *)self), columns) : NULL;
+}
+
+static PyObject *run_chunk_columns(PyObject *op, PyObject *names) {
+    PyObject *list = PyUnicode_Check(names) ? NULL : PySequence_List(names);
+    if (list == NULL && !PyErr_Occurred())
+        return PyErr_Format(PyExc_TypeError, "columns: a list of str is expected, not str");
+    PyObject *table = list != NULL ? some_columns((run_object *)op, list) : NULL;
+    Py_XDECREF(list);
+    return table;
 }
 
 static PyObject *run_metrics(PyObject *op, PyObject *args, PyObject *kwargs) {
@@ -460,6 +514,13 @@ static PyMethodDef run_methods[] = {
      "budget($self, by=None)\n--\n\n"
      "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "
      "'worker', 'host' or 'file': {name: such a dict}. None if no worker was tracked."},
+    {"prometheus", run_prometheus, METH_O,
+     "prometheus($self, name, /)\n--\n\n"
+     "Metrics, budget, findings and datasets as text for Prometheus; name is that of the run."},
+    {"budget_total", run_budget_total, METH_NOARGS,
+     "budget_total($self)\n--\n\n"
+     "available_core_seconds and parts of the budget, as the findings saw it: a saved run need not "
+     "compute it again."},
     {"lost_workers", run_lost_workers, METH_NOARGS,
      "lost_workers($self)\n--\n\n"
      "The workers that left: when, their tasks, and the likely cause in words."},
@@ -470,6 +531,9 @@ static PyMethodDef run_methods[] = {
     {"failed_tasks", run_failed_tasks, METH_NOARGS,
      "failed_tasks($self)\n--\n\n"
      "Keys of the processing tasks that raised or were lost, and never succeeded."},
+    {"chunk_columns", run_chunk_columns, METH_O,
+     "chunk_columns($self, names, /)\n--\n\n"
+     "The table of chunks with these columns alone: for many chunks much quicker than chunks."},
     {"diagnose", run_diagnose, METH_NOARGS,
      "diagnose($self)\n--\n\n"
      "What slowed the run down and what to change, the worst first: a list of dicts with kind, "

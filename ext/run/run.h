@@ -16,4 +16,7 @@ PyObject *ext_describe_host(PyObject *module, PyObject *unused);
 /* Adds each of a list of str to the notes. 0, or -1 with an exception set. */
 int ext_add_notes(roast_run *run, PyObject *list);
 
+/* time_left(run, first) -> s, or None; see progress.c */
+PyObject *ext_time_left(PyObject *module, PyObject *args);
+
 #endif

@@ -40,7 +40,9 @@ enum {
 typedef struct task_bars {
     const roast_run *run;
     roast_task_lanes *lanes;
-    PyObject *workers, *names; /* dict: text to number, in order */
+    PyObject *names; /* dict: text to number, in order */
+    roast_str name;  /* the last one, and its number */
+    int64_t name_number;
     int64_t *columns[BAR_COLUMN_COUNT];
     size_t count;
 } task_bars;
@@ -56,22 +58,30 @@ static int64_t number_of(PyObject *known, roast_str text) {
     return result;
 }
 
-/* -1 with an exception set. */
-static int add_bar(task_bars *bars, const roast_lane_place *place, int64_t chunk, int64_t name,
-                   bool failed) {
+static void add_bar(task_bars *bars, const roast_lane_place *place, int64_t chunk, int64_t name,
+                    bool failed) {
     if (!place->there)
-        return 0;
-    int64_t worker = number_of(bars->workers, roast_task_lanes_at(bars->lanes, place->lane).worker);
-    if (worker < 0)
-        return -1;
+        return;
     const int64_t values[BAR_COLUMN_COUNT] = {
-        [BAR_worker] = worker,         [BAR_lane] = place->lane, [BAR_start] = place->task_start,
-        [BAR_stop] = place->task_stop, [BAR_chunk] = chunk,      [BAR_name] = name,
+        [BAR_worker] = roast_task_lanes_at(bars->lanes, place->lane).number,
+        [BAR_lane] = place->lane,
+        [BAR_start] = place->task_start,
+        [BAR_stop] = place->task_stop,
+        [BAR_chunk] = chunk,
+        [BAR_name] = name,
         [BAR_failed] = failed};
     for (int i = 0; i < BAR_COLUMN_COUNT; i++)
         bars->columns[i][bars->count] = values[i];
     bars->count++;
-    return 0;
+}
+
+/* The number of the name of a task; most have the name of the one before. -1 with an exception set. */
+static int64_t name_of(task_bars *bars, roast_str name) {
+    if (bars->name.data == NULL || bars->name.data != name.data || bars->name.len != name.len) {
+        bars->name = name;
+        bars->name_number = number_of(bars->names, name);
+    }
+    return bars->name_number;
 }
 
 static int add_tries(task_bars *bars) {
@@ -85,25 +95,30 @@ static int add_tries(task_bars *bars) {
         roast_lane_place place = roast_task_lanes_attempt(bars->lanes, i);
         if (!place.there)
             continue;
-        int64_t name = number_of(bars->names, attempt.prefix);
+        int64_t name = name_of(bars, attempt.prefix);
         bool failed =
             attempt.outcome == ROAST_OUTCOME_raised || attempt.outcome == ROAST_OUTCOME_lost;
-        if (name < 0 || add_bar(bars, &place, -1, name, failed) != 0)
+        if (name < 0)
             return -1;
+        add_bar(bars, &place, -1, name, failed);
     }
     return 0;
 }
 
-static int add_chunks(task_bars *bars) {
+static void add_chunks(task_bars *bars) {
     roast_chunk_cursor cursor;
     roast_chunk chunk;
-    roast_chunk_cursor_init(&cursor, roast_run_chunks_view(bars->run));
+    if (!roast_task_lanes_have_chunks(bars->lanes))
+        return;
+    roast_chunk_cursor_init_some(&cursor, roast_run_chunks_view(bars->run), 0);
     for (size_t i = 0; roast_chunk_cursor_next(&cursor, &chunk); i++) {
         roast_lane_place place = roast_task_lanes_chunk(bars->lanes, i);
-        if (add_bar(bars, &place, (int64_t)i, -1, chunk.error_type.data != NULL) != 0)
-            return -1;
+        add_bar(bars, &place, (int64_t)i, -1, chunk.error_type.data != NULL);
     }
-    return 0;
+}
+
+static PyObject *worker_at(const void *lanes, uint32_t number) {
+    return ext_text(roast_task_lanes_worker(lanes, number));
 }
 
 static PyObject *bars_dict(const task_bars *bars) {
@@ -112,8 +127,10 @@ static PyObject *bars_dict(const task_bars *bars) {
         BAR_COLUMNS(X)
 #undef X
     };
-    PyObject *dict = Py_BuildValue("{s:N,s:N}", "workers", PyDict_Keys(bars->workers), "names",
-                                   PyDict_Keys(bars->names));
+    uint32_t workers = roast_task_lanes_worker_count(bars->lanes);
+    PyObject *dict =
+        Py_BuildValue("{s:N,s:N}", "workers", ext_list(bars->lanes, workers, worker_at), "names",
+                      PyDict_Keys(bars->names));
     for (int i = 0; dict != NULL && i < BAR_COLUMN_COUNT; i++) {
         PyObject *bytes = PyBytes_FromStringAndSize((const char *)bars->columns[i],
                                                     (Py_ssize_t)(bars->count * sizeof(int64_t)));
@@ -133,27 +150,31 @@ static bool make_columns(task_bars *bars, size_t most) {
     return true;
 }
 
-PyObject *ext_task_bars(PyObject *module, PyObject *object) {
-    task_bars bars = {.run = ext_run_view(ext_state_of_module(module), object)};
+PyObject *ext_task_bars(PyObject *module, PyObject *args) {
+    task_bars bars = {.run = NULL};
     roast_error err;
-    PyObject *result = NULL;
+    PyObject *object, *result = NULL;
+    Py_ssize_t limit = PY_SSIZE_T_MAX;
+    if (!PyArg_ParseTuple(args, "O|n:task_bars", &object, &limit))
+        return NULL;
+    bars.run = ext_run_view(ext_state_of_module(module), object);
     if (bars.run == NULL)
         return PyErr_Format(PyExc_TypeError, "a Run is expected, not %s", Py_TYPE(object)->tp_name);
-    bars.workers = PyDict_New();
     bars.names = PyDict_New();
     /* From here on no object is made that could set off a collection, which may change the run. */
     const roast_attempts *attempts = roast_run_attempts_view(bars.run);
     size_t most = roast_chunklog_count(roast_run_chunks_view(bars.run)) +
                   (attempts != NULL ? roast_attempts_count(attempts) : 0);
-    if (roast_task_lanes_new(bars.run, &bars.lanes, &err) != ROAST_OK)
+    if (roast_task_lanes_new(bars.run, limit > 0 ? (size_t)limit : 0, &bars.lanes, &err) !=
+        ROAST_OK)
         ext_raise(&err);
-    else if (bars.workers != NULL && bars.names != NULL && make_columns(&bars, most) &&
-             add_tries(&bars) == 0 && add_chunks(&bars) == 0)
+    else if (bars.names != NULL && make_columns(&bars, most) && add_tries(&bars) == 0) {
+        add_chunks(&bars);
         result = bars_dict(&bars);
+    }
     for (int i = 0; i < BAR_COLUMN_COUNT; i++)
         roast_free(bars.columns[i]);
     roast_task_lanes_free(bars.lanes);
-    Py_XDECREF(bars.workers);
     Py_XDECREF(bars.names);
     return result;
 }

@@ -401,6 +401,7 @@ VALUES: dict[str, Maker] = {
     "Trend.__new__.error_rate": one_of(0.01, 0.05),
     "machine_cpu.text": one_of("cpu  100 0 50 1000 20 0 5 0 0 0\n"),
     "format_value.value": one_of(1.5, None, 0.025),
+    "format_column.values": lambda _: [1.5, None, 0.025],
     "split_replayed.chunks": make_log,
     "Summary.draw.table": one_of(None),
     "Table.categories.name": lambda world: {"chunks": "dataset", "sections": "name", "samples": "worker", "reads": "branch"}[

@@ -1,4 +1,4 @@
-/* Exports for other programs: JSON, CSV, OpenMetrics text, a trace.
+/* Exports for other programs: JSON, CSV, text for Prometheus, a trace.
  *
  * Each function writes a whole run. Failures of the output stick to the sink; a writer itself fails with
  * ROAST_ENOMEM alone. Nothing of the run is kept. */
@@ -12,6 +12,7 @@
 #include "roast/metrics.h"
 #include "roast/run.h"
 #include "roast/sink.h"
+#include "roast/tally.h"
 
 /* ---- JSON, in the form of get_metrics() ---- */
 
@@ -45,17 +46,40 @@ void roast_csv_end_row(roast_csv_row *row);
 roast_status roast_csv_table(const roast_run *run, roast_table table, bool safe, roast_sink *sink,
                              roast_error *err);
 
-/* ---- OpenMetrics text ---- */
+/* ---- text for Prometheus ---- */
 
-/* Every metric as a gauge: roastcoffea_<key>{run}; of the tables roastcoffea_dataset_<key>{run,dataset},
- * roastcoffea_section_<key>{run,section,type}, roastcoffea_file_<key>{run,file}, roastcoffea_branch_<key>{run,branch}
- * and roastcoffea_worker_<key>{run,worker,host}. Type and help come from the catalogue, and the unit if the metric's
- * name ends with it. `name` is the name of the run. A value that was not measured is absent. With findings (may be NULL)
- * also roastcoffea_budget_core_seconds{run,part} and roastcoffea_finding_saving_core_seconds{run,kind,severity}.
- *
- * With `samples` also the workers over time, roastcoffea_tracked_<key>{run,worker}, each value with its time. */
+typedef enum roast_exposition {
+    ROAST_OPENMETRICS, /* all tables */
+    ROAST_OPENMETRICS_SAMPLES, /* also the workers over time, roast_tracked_<name>{run,worker}, each value with its time */
+    /* Prometheus' text format 0.0.4, which node_exporter reads. It is scraped again and again, so that of the tables
+     * only that of the datasets is there: no file, branch or worker becomes a time series. */
+    ROAST_PROMETHEUS
+} roast_exposition;
+
+/* Every metric as a gauge: roast_<name>{run}; of the tables roast_dataset_<name>{run,dataset},
+ * roast_section_<name>{run,section,type}, roast_file_<name>{run,file}, roast_branch_<name>{run,branch} and
+ * roast_worker_<name>{run,worker,host}. A name is the key of the catalogue with its base unit as the last word
+ * (seconds, bytes, bytes_per_second, hertz, ratio), and the value is in that unit; the help names the key. `name` is the
+ * name of the run. A value that was not measured is absent. With findings (may be NULL) also
+ * roast_budget_core_seconds{run,part} and roast_finding_saving_core_seconds{run,kind,severity}. */
 void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings *findings,
-                             const roast_run *run, roast_str name, bool samples, roast_sink *sink);
+                             const roast_run *run, roast_str name, roast_exposition form,
+                             roast_sink *sink);
+
+/* The rows "live" of the catalogue that have one number for a run. */
+#define ROAST_LIVE_GAUGES(X)                                                                       \
+    X(run_open) X(run_start_time) X(workers) X(threads) X(tasks) X(memory) X(memory_limit)
+
+/* What is known of a run that goes on. */
+typedef struct roast_live_run {
+    roast_str name;
+    const roast_tally *tally; /* NULL: no chunk is known */
+#define X(id) double id;      /* NaN: not known */
+    ROAST_LIVE_GAUGES(X)
+#undef X
+} roast_live_run;
+/* These runs in the form ROAST_PROMETHEUS. No two of them have the same name. */
+void roast_prometheus_live(const roast_live_run *runs, size_t count, roast_sink *sink);
 
 /* ---- a trace in Chrome's format, which Perfetto opens ---- */
 

@@ -34,8 +34,8 @@ typedef struct roast_key {
     const char *name;
     roast_cell cell; /* INT, REAL or TEXT */
     size_t offset;   /* in roast_chunk: the field of a number, or a text; 0: the key is derived */
-    uint64_t bit;    /* ROAST_CHUNK_HAS of the field */
-    double per;      /* field / per is the number in the unit of the key */
+    uint64_t bit; /* ROAST_CHUNK_HAS of the field; of a derived key, of all fields that it reads */
+    double per;   /* field / per is the number in the unit of the key */
     roast_key_real real;   /* derived number, or NULL */
     roast_key_int integer; /* likewise */
     roast_key_text text;   /* likewise */

@@ -20,7 +20,8 @@ typedef enum roast_metric_scope {
     ROAST_IN_METRICS, /* get_metrics()[key] */
     ROAST_IN_CHUNK,   /* chunk_metrics[i][key] */
     ROAST_IN_SERIES,  /* tracking_data[key] */
-    ROAST_IN_TABLE    /* a column of the table named by its group */
+    ROAST_IN_TABLE,   /* a column of the table named by its group */
+    ROAST_IN_LIVE     /* of a run that goes on: where a facility looks (roast/export.h) */
 } roast_metric_scope;
 
 typedef struct roast_metric_info {

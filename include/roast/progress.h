@@ -2,8 +2,7 @@
 #ifndef ROAST_PROGRESS_H
 #define ROAST_PROGRESS_H
 
-#include "roast/chunklog.h"
-#include "roast/series.h"
+#include "roast/run.h"
 
 /* Rates cover the last ten seconds; with long chunks, two mean durations, but at most a minute. */
 #define ROAST_PROGRESS_SECONDS  60
@@ -45,5 +44,9 @@ roast_progress_view roast_progress_look(const roast_progress *progress, double n
 
 /* How long the rest takes at the pace so far; `since`: seconds from the beginning of the first chunk. NaN: not known. */
 double roast_progress_left(double since, uint64_t done, uint64_t total);
+/* The same for a run from disk, by its clock and its number of chunks; `first`: when its first chunk began, in seconds
+ * since 1970, NaN for not known. Preprocessing is not part of the pace. The clock of a worker may be wrong: the chunks
+ * do not count as longer than the run. */
+double roast_progress_left_of(const roast_run *run, double first);
 
 #endif

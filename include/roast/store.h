@@ -93,6 +93,11 @@ roast_store_state roast_store_get_state(const roast_store *store);
 const roast_run *roast_store_head(const roast_store *store);
 /* The whole run, as roast_store_load gives it. It is the caller's; ROAST_ESTATE the second time. */
 roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_error *err);
+/* The same for a reader that follows a live measurement: of the chunks, worker series and attempts only those that were
+ * appended since the call before. `*after` is 0 for the first call, which gives all of them, and is kept for the next
+ * one. A measurement that replaces another one begins at 0 again: compare the files. */
+roast_status roast_store_take_news(roast_store *store, int64_t *after, roast_run **out,
+                                   roast_error *err);
 /* All chunks in their order, but in several logs, one after the other: for a reader that keeps little of each chunk.
  * `take` owns the log that it gets, also if it fails; its error ends the walk and is returned. Checks what
  * roast_store_take_run checks, except the contents of attempts and worker series. */

@@ -6,20 +6,27 @@
 
 typedef struct roast_task_lanes roast_task_lanes;
 
-/* Finds the try of each chunk (same key, same worker), and the lanes. The run may go afterwards. Needs some 100
- * bytes for each chunk and try. ROAST_ENOMEM. */
-roast_status roast_task_lanes_new(const roast_run *run, roast_task_lanes **out, roast_error *err);
+/* Finds the try of each chunk (same key, same worker), and the lanes. With more than `most` bars a worker has one lane
+ * for all of them, and they may overlap: so many cannot be drawn one by one. With more than `most` chunks that all have
+ * a try, the tries are the bars, and no chunk is there. The run may go afterwards. Needs some
+ * 100 bytes for each chunk and try. ROAST_ENOMEM. */
+roast_status roast_task_lanes_new(const roast_run *run, size_t most, roast_task_lanes **out,
+                                  roast_error *err);
 void roast_task_lanes_free(roast_task_lanes *lanes);
 
 /* One lane: a thread of a worker, or one of several lanes of a thread whose bars overlap. */
 typedef struct roast_lane {
     roast_str worker; /* borrowed; a chunk whose worker is not known stands under "host:pid" */
+    uint32_t number;  /* of the worker */
     int64_t thread;   /* the kernel's number where it is known, else Python's; 0: not known */
     uint32_t copy;    /* 0: the thread's first lane */
 } roast_lane;
 uint32_t roast_task_lanes_count(const roast_task_lanes *lanes);
 /* index must be below the count. */
 roast_lane roast_task_lanes_at(const roast_task_lanes *lanes, uint32_t index);
+/* The workers by their numbers, those of the lanes among them. */
+uint32_t roast_task_lanes_worker_count(const roast_task_lanes *lanes);
+roast_str roast_task_lanes_worker(const roast_task_lanes *lanes, uint32_t number);
 
 /* The place of a chunk or a try. Times are nanoseconds since 1970, UTC. */
 typedef struct roast_lane_place {
@@ -30,6 +37,8 @@ typedef struct roast_lane_place {
 } roast_lane_place;
 /* By their number in the order of the run, which must be one of them. */
 roast_lane_place roast_task_lanes_chunk(const roast_task_lanes *lanes, size_t number);
+/* false: no chunk is there. */
+bool roast_task_lanes_have_chunks(const roast_task_lanes *lanes);
 roast_lane_place roast_task_lanes_attempt(const roast_task_lanes *lanes, size_t number);
 
 #endif

@@ -29,6 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument(
         "-o", "--output", metavar="FILE", help="output file (default: RUN.html next to RUN)"
     )
+    report.add_argument("--open", action="store_true", help="open it in a browser")
     report.set_defaults(command=_report)
     board = verbs.add_parser(
         "board",
@@ -90,10 +91,15 @@ def _report(options: argparse.Namespace) -> int:
     run = Path(options.run)
     output = Path(options.output) if options.output else run.with_name(f"{run.resolve().name}.html")
     try:
-        print(save_report(open_run(run), output))
+        saved = save_report(open_run(run), output)
     except (OSError, ValueError, ImportError) as error:
         print(f"python -m roastcoffea report: {error}", file=sys.stderr)
         return 1
+    print(saved)
+    if options.open:
+        import webbrowser
+
+        webbrowser.open(saved.resolve().as_uri())
     return 0
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from roastcoffea import _core
+from roastcoffea.answers import Answer
 
 __all__ = ["Advice"]
 
 
-class Advice:
+class Advice(Answer):
     """Settings for the next run of the same analysis; false if there are none.
 
     Args:
@@ -22,9 +22,9 @@ class Advice:
     """
 
     def __init__(self, run: _core.Run) -> None:
-        self._engine = _core.Advice(run)
+        self._engine: _core.Advice = _core.Advice(run)
         known: dict[str, Any] = json.loads(self._engine.json())
-        self.headline: str = known["headline"]  #: one line
+        self.headline = known["headline"]  #: one line
         #: Each change: setting, value, the finding that it comes from, and its prediction.
         self.items: list[dict[str, Any]] = known["items"]
         self.prediction: dict[str, Any] = known["prediction"]  #: of all changes together
@@ -77,18 +77,11 @@ class Advice:
             return {**entry, "files": kept, **preload}
         return {"files": kept, **preload} if preload else kept
 
-    def print_summary(self) -> None:
-        """Prints the headline and the changes."""
-        print(self._engine.draw(shutil.get_terminal_size().columns), end="")
+    def _draw(self, width: int = 80, color: bool = False) -> str:
+        return self._engine.draw(width)  # it has no colours
 
     def __bool__(self) -> bool:
         return bool(self.items)
-
-    def __str__(self) -> str:
-        return self._engine.draw()
-
-    def __repr__(self) -> str:
-        return f"<Advice: {self.headline}>"
 
 
 def _files(entry: Any) -> Any:

@@ -513,7 +513,7 @@ class Tasks(NamedTuple):
 
 
 def tasks(run: _core.Run, limit: int = 5000, rows: int = 100, bins: int = 600) -> Tasks | None:
-    found = _core.task_bars(run)
+    found = _core.task_bars(run, limit)
     worker, lane, start, stop, chunk, name, failed = (
         np.frombuffer(column, np.int64)
         for column in (

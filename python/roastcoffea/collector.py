@@ -28,7 +28,7 @@ from roastcoffea._core import (
     split_replayed,
 )
 from roastcoffea.aggregation.core import MetricsAggregator
-from roastcoffea.aggregation.reports import sum_reports
+from roastcoffea.aggregation.reports import report_of, sum_reports
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.registry import Backend, backend_name, make_backend, source_of
 from roastcoffea.backends.source import Collected, Engine, Ran
@@ -45,6 +45,7 @@ from roastcoffea.provenance import provenance as find_provenance
 from roastcoffea.recorder import Recorder
 from roastcoffea.results import Results
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
+from roastcoffea.textfile import TextFile, textfile_path
 
 __all__ = ["MetricsCollector"]
 
@@ -73,6 +74,10 @@ class MetricsCollector(Results):
         live: Whether to show one line with the progress, in the terminal or below the cell of a notebook.
         provenance: Texts about the run by their names, such as ``{"site": "T2_DE_DESY"}``; False for a text that is not
             to be kept, such as ``{"user": False}``.
+        dashboard: Whether to show the run on the server of Dask's scheduler: at /roast, and for Prometheus at /metrics and
+            /roast/metrics.
+        textfile: A file whose name ends with .prom, for node_exporter's textfile collector. It is replaced at each
+            `worker_tracking_interval`; at the end it has all metrics, the budget and the findings.
     """
 
     _unsaved_in = 0  # the process in which unsaved data was added; 0: all is saved
@@ -90,6 +95,8 @@ class MetricsCollector(Results):
         config: Mapping[str, Any] | None = None,
         live: bool = False,
         provenance: Mapping[str, str | bool] | None = None,
+        dashboard: bool = False,
+        textfile: str | os.PathLike[str] | None = None,
     ) -> None:
         self.client = client
         self.track_workers = track_workers
@@ -99,6 +106,8 @@ class MetricsCollector(Results):
         self.overwrite = overwrite
         self.config = config
         self.provenance = checked(provenance)
+        self.dashboard = dashboard
+        self.textfile = textfile_path(textfile)
         self.measurement_path: Path | None = None  # where the measurement in `output_dir` is
         if output_dir is not None and measurement_name is not None:
             measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
@@ -111,6 +120,10 @@ class MetricsCollector(Results):
         self._lock = threading.Lock()
         self._measured: object = None  # the run that is measured now
         self._reset()
+        if dashboard and not self._source.has_dashboard:
+            raise ValueError(
+                f"dashboard=True: {self.backend} has no server that could show the run; textfile=... is for every engine"
+            )
 
     def _reset(self) -> None:
         """Nothing is measured yet."""
@@ -130,6 +143,8 @@ class MetricsCollector(Results):
         self._provenance: dict[str, str] = {}
         self._faults = 0
         self._live: LiveWriter | None = None
+        self._text: TextFile | None = None
+        self._label = ""
         self._recorder = Recorder(self._users_processor, self._notes, self._source)
         self._line = LiveLine.on_screen(self._recorder.pieces, self.backend != "local") if self._wants_line else None
         self._watch = RunnerWatch(self._recorder)
@@ -158,6 +173,8 @@ class MetricsCollector(Results):
             self._faults = faults()["count"]
             self._provenance = find_provenance(self.provenance)
             self._begin_measurement(after)
+            self._label = self._find_label()
+            self._begin_textfile(after)
             self._begin_source(after)
             after.callback(self._close_during)
             recorder = self._recorder
@@ -176,7 +193,7 @@ class MetricsCollector(Results):
         if self._line is not None:
             during.callback(self._line.stop)
             attempt("the live line", self._notes.add, self._line.start)
-        looks = NewsThread(self._source, [taker for taker in (self._live, self._line) if taker is not None])
+        looks = NewsThread(self._source, [taker for taker in (self._live, self._text, self._line) if taker is not None])
         during.callback(looks.stop)
         looks.start()
 
@@ -197,6 +214,7 @@ class MetricsCollector(Results):
 
     def _begin_source(self, after: ExitStack) -> None:
         after.callback(attempt, "the end of the run", self._notes.add, self._abandon_source)
+        self._source.label, self._source.dashboard = self._label, self.dashboard
         engine = self._source.begin(self.worker_tracking_interval if self.track_workers else None)
         self._engine = _checked(engine, Engine, "begin")
         self.span_info = self._engine.span
@@ -227,6 +245,7 @@ class MetricsCollector(Results):
             self._settle()
             self._compute()
             self._end_measurement()
+            self._end_textfile()
             self._end_line()
 
     @hook("the last state of the live line")
@@ -321,6 +340,32 @@ class MetricsCollector(Results):
         except Exception as error:
             self._tell_unsaved(error)
 
+    # ---- the run where others look ----
+
+    def _find_label(self) -> str:
+        """The name of the run for others: that of its measurement, or the moment of its beginning."""
+        if self.measurement_path is not None:
+            return self.measurement_path.name
+        return self.measurement_name or datetime.fromtimestamp(now()).strftime("%Y-%m-%d_%H-%M-%S")
+
+    def _begin_textfile(self, after: ExitStack) -> None:
+        """Raises now, not after hours, if the file cannot be written."""
+        if self.textfile is not None:
+            self._text = TextFile(self.textfile, self._label, self.worker_tracking_interval)
+            after.callback(self._abandon_textfile)
+
+    def _abandon_textfile(self) -> None:
+        if self._text is not None and self._state == "entering":
+            self._text.abandon()
+
+    @hook("the file for Prometheus could not be written")
+    def _end_textfile(self) -> None:
+        if self._text is None:
+            return
+        self._text.end(self._results().run)
+        if self._text.failure is not None:
+            self._notes.add(f"the file for Prometheus was not always written: {self._text.failure}")
+
     def _tell_unsaved(self, error: Exception) -> None:
         """Warns instead of raising: an exception here would lose the user's results."""
         text = f"the measurement could not be saved: {words(error)}"
@@ -393,6 +438,8 @@ class MetricsCollector(Results):
         self._given_report, self.custom_metrics = given, custom_metrics
         self._told()
         self._save_again()
+        if self._state == "ended":
+            self._end_textfile()
 
     def set_chunk_metrics(self, chunk_metrics: Iterable[Mapping[str, Any]]) -> None:
         """Sets the chunks of a run, in place of the collected ones.
@@ -409,6 +456,8 @@ class MetricsCollector(Results):
             self._given_chunks = chunks
         self._told()
         self._save_again()
+        if self._state == "ended":
+            self._end_textfile()
 
     def extract_metrics_from_output(self, output: Any) -> None:
         """Takes the records out of an output.
@@ -556,6 +605,8 @@ class MetricsCollector(Results):
         report = None if "report" in left_out else self._report()
         if report is not None and replayed:
             report = sum_reports([report], self._split()[1])
+        if report is None and self.calls and isinstance(chunks, ChunkLog):  # the Runner raised
+            report = report_of(chunks)
         if replayed:
             notes.add(f"{replayed} chunks were replayed from a checkpoint: they are left out of all rates")
         missing = self._recorder.count_missing(chunks, replayed)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea import _core
+from roastcoffea.answers import Answer
 
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison"]
 
 
-class Comparison:
+class Comparison(Answer):
     """What differs between A and B, by how much, and whether it is more than chance. ``roastcoffea.compare`` makes it.
 
     Args:
@@ -27,9 +26,9 @@ class Comparison:
     """
 
     def __init__(self, a: Sequence[tuple[str, _core.Run]], b: Sequence[tuple[str, _core.Run]]) -> None:
-        self._engine = _core.Comparison(a, b)
+        self._engine: _core.Comparison = _core.Comparison(a, b)
         known: dict[str, Any] = json.loads(self._engine.json())
-        self.headline: str = known["headline"]  #: the answer in a sentence
+        self.headline = known["headline"]  #: the answer in a sentence
         self.names: tuple[list[str], list[str]] = known["a"], known["b"]  #: of the runs of both sides
         self.paired: bool = known["compared"] == "pairs"  #: whether chunks are compared in pairs
         self.cost: dict[str, Any] = known["cost"]  #: the time of all chunks
@@ -52,17 +51,6 @@ class Comparison:
     def tables(self) -> list[_SummaryTable]:
         """The tables as texts: id, title, columns, rows, caption."""
         return self._engine.tables
-
-    def print_summary(self) -> None:
-        """Prints the headline and the tables."""
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(self._engine.draw(shutil.get_terminal_size().columns, color), end="")
-
-    def __str__(self) -> str:
-        return self._engine.draw()
-
-    def __repr__(self) -> str:
-        return f"<Comparison: {self.headline}>"
 
     def _repr_html_(self) -> str:
         from roastcoffea.report import comparison_html

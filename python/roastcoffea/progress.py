@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from roastcoffea._core import ChunkLog, Progress, WorkerSeries, format_value
 from roastcoffea.screens import Screen, find_screen
 
-__all__ = ["Counted", "LiveLine", "Pieces"]
+__all__ = ["Counted", "LiveLine", "Pieces", "seen_in_words"]
 
 
 class Counted(NamedTuple):
@@ -114,27 +114,33 @@ class LiveLine:
         self.stop()
 
     def _words(self, now: float) -> list[str]:
-        """The parts of the line, the most important first."""
         records = self._progress.look(now)["chunks"]
         pieces, done = self._pieces.count(records)
-        seen = self._progress.look(now, pieces or 0)
-        parts = [_chunks(records, pieces, done)]
-        if seen["failed"]:
-            parts.append(f"{format_value(seen['failed'], '1')} failed")
-        if seen["seconds_left"]:
-            parts.append(f"{format_value(seen['seconds_left'], 's')} left")
-        if seen["event_rate"] is not None:
-            parts.append(format_value(seen["event_rate"], "Hz"))
-        if seen["byte_rate"] is not None:
-            parts.append(format_value(seen["byte_rate"] * 8e-9, "Gbit/s"))
-        if seen["workers"] is not None:
-            workers = int(seen["workers"])
-            parts.append(f"{format_value(workers, '1')} worker{'' if workers == 1 else 's'}")
-        if seen["memory"] is not None:
-            limit = seen["memory_limit"] if self._own_limits else None
-            of_it = f" of {format_value(limit, 'bytes')}" if limit else ""
-            parts.append(f"{format_value(seen['memory'], 'bytes')}{of_it}")
-        return parts
+        seen: dict[str, Any] = dict(self._progress.look(now, pieces or 0))
+        if not self._own_limits:
+            seen["memory_limit"] = None
+        return seen_in_words(seen, pieces, done)
+
+
+def seen_in_words(seen: Mapping[str, Any], pieces: int | None = None, done: int | None = None) -> list[str]:
+    """What `Progress.look` says, the most important first; `pieces` and `done` as of `Pieces.count`."""
+    parts = [_chunks(seen["chunks"], pieces, done)]
+    if seen["failed"]:
+        parts.append(f"{format_value(seen['failed'], '1')} failed")
+    if seen["seconds_left"]:
+        parts.append(f"{format_value(seen['seconds_left'], 's')} left")
+    if seen["event_rate"] is not None:
+        parts.append(format_value(seen["event_rate"], "Hz"))
+    if seen["byte_rate"] is not None:
+        parts.append(format_value(seen["byte_rate"] * 8e-9, "Gbit/s"))
+    if seen["workers"] is not None:
+        workers = int(seen["workers"])
+        parts.append(f"{format_value(workers, '1')} worker{'' if workers == 1 else 's'}")
+    if seen["memory"] is not None:
+        limit = seen["memory_limit"]
+        of_it = f" of {format_value(limit, 'bytes')}" if limit else ""
+        parts.append(f"{format_value(seen['memory'], 'bytes')}{of_it}")
+    return parts
 
 
 def _chunks(records: int, pieces: int | None, done: int | None) -> str:

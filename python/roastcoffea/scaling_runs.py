@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea import _core
+from roastcoffea.answers import Answer
 from roastcoffea.results import runs_of
 
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Scaling", "scaling"]
 
 
-class Scaling:
+class Scaling(Answer):
     """Speed-up, efficiency, and two laws fitted to them.
 
     Args:
@@ -27,12 +25,12 @@ class Scaling:
     """
 
     def __init__(self, runs: Any, cores: Sequence[float] = ()) -> None:
-        self._engine = _core.Scaling(runs_of(runs, "runs"))
+        self._engine: _core.Scaling = _core.Scaling(runs_of(runs, "runs"))
         known: dict[str, Any] = json.loads(self._engine.json(()))
         largest: float = known["points"][-1]["cores"]
         self._cores = list(cores) or [2 * largest, 4 * largest]
         known = json.loads(self._engine.json(self._cores))
-        self.headline: str = known["headline"]  #: the answer in a sentence
+        self.headline = known["headline"]  #: the answer in a sentence
         self.kind: str = known["kind"]  #: "strong": the same events, "weak": as many per core, or "unknown"
         self.points: list[dict[str, Any]] = known["points"]  #: one per number of cores
         self.runs: list[dict[str, Any]] = known["runs"]
@@ -59,16 +57,8 @@ class Scaling:
         """The tables as texts: id, title, columns, rows, caption."""
         return self._engine.tables(self._cores)
 
-    def print_summary(self) -> None:
-        """Prints the headline and the tables."""
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(self._engine.draw(self._cores, shutil.get_terminal_size().columns, color), end="")
-
-    def __str__(self) -> str:
-        return self._engine.draw(self._cores)
-
-    def __repr__(self) -> str:
-        return f"<Scaling: {self.headline}>"
+    def _draw(self, width: int = 80, color: bool = False) -> str:
+        return self._engine.draw(self._cores, width, color)
 
 
 def scaling(runs: Any, cores: Sequence[float] = ()) -> Scaling:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea import _core
+from roastcoffea.answers import Answer
 
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Trend", "trend"]
 
 
-class Trend:
+class Trend(Answer):
     """The runs of a folder, comparable ones together, with the changes of their level.
 
     Args:
@@ -29,9 +29,10 @@ class Trend:
 
     def __init__(self, folder: str | os.PathLike[str], metric: str = "event_rate_core_khz",
                  where: str | Iterable[str] = (), error_rate: float = 0.01) -> None:
-        self._engine = _core.Trend(folder, metric, (where,) if isinstance(where, str) else where, error_rate)
+        tests = (where,) if isinstance(where, str) else where
+        self._engine: _core.Trend = _core.Trend(folder, metric, tests, error_rate)
         known: dict[str, Any] = json.loads(self._engine.json())
-        self.headline: str = known["headline"]  #: the answer in a sentence
+        self.headline = known["headline"]  #: the answer in a sentence
         self.metric: str = known["metric"]
         self.unit: str = known["unit"]
         self.error_rate: float = known["error_rate"]
@@ -50,17 +51,9 @@ class Trend:
         """The changes of each group as texts: id, title, columns, rows, caption."""
         return self._engine.tables()
 
-    def print_summary(self) -> None:
-        """Prints the groups as lines of blocks, and the changes."""
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    def _draw(self, width: int = 80, color: bool = False) -> str:
         ascii_only = "utf" not in (sys.stdout.encoding or "utf-8").lower()
-        print(self._engine.draw(shutil.get_terminal_size().columns, color, ascii_only), end="")
-
-    def __str__(self) -> str:
-        return self._engine.draw()
-
-    def __repr__(self) -> str:
-        return f"<Trend: {self.headline}>"
+        return self._engine.draw(width, color, ascii_only)
 
 
 def trend(folder: str | os.PathLike[str], metric: str = "event_rate_core_khz", where: str | Iterable[str] = (),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea import _core
+from roastcoffea.answers import Answer
 
 if TYPE_CHECKING:
     from roastcoffea._core import Run, _SummaryTable
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["WhatIf"]
 
 
-class WhatIf:
+class WhatIf(Answer):
     """A recorded run, played again: see ``mc.what_if()``.
 
     A ValueError if the run has no records of chunks, or an option cannot be.
@@ -45,12 +43,12 @@ class WhatIf:
         preload: bool = False,
         at_rate: float | str | None = None,
     ) -> None:
-        self._engine = _core.WhatIf(
+        self._engine: _core.WhatIf = _core.WhatIf(
             run, workers=workers, threads=threads, chunksize=chunksize, without_files=without_files,
             times=times, preload=preload, at_rate=at_rate,
         )
         known: dict[str, Any] = json.loads(self._engine.json())
-        self.headline: str = known["headline"]  #: the answer in a sentence
+        self.headline = known["headline"]  #: the answer in a sentence
         self.wall_time: float = known["wall_time"]  #: s, predicted
         #: The ends of the interval of 90 %; None: too few chunks for one.
         self.low: float | None = known.get("low")
@@ -70,14 +68,3 @@ class WhatIf:
     def tables(self) -> list[_SummaryTable]:
         """The tables as texts: id, title, columns, rows, caption."""
         return self._engine.tables()
-
-    def print_summary(self) -> None:
-        """Prints the headline, the tables and the notes."""
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(self._engine.draw(shutil.get_terminal_size().columns, color), end="")
-
-    def __str__(self) -> str:
-        return self._engine.draw()
-
-    def __repr__(self) -> str:
-        return f"<WhatIf: {self.headline}>"

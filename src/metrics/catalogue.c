@@ -95,10 +95,8 @@ const char *roast_metric_type_name(roast_metric_type type) {
 
 const char *roast_metric_scope_name(roast_metric_scope scope) {
     static const char *const names[] = {
-        [ROAST_IN_METRICS] = "metrics",
-        [ROAST_IN_CHUNK] = "chunk",
-        [ROAST_IN_SERIES] = "series",
-        [ROAST_IN_TABLE] = "table",
+        [ROAST_IN_METRICS] = "metrics", [ROAST_IN_CHUNK] = "chunk", [ROAST_IN_SERIES] = "series",
+        [ROAST_IN_TABLE] = "table",     [ROAST_IN_LIVE] = "live",
     };
     return (size_t)scope < sizeof names / sizeof *names ? names[scope] : "unknown";
 }

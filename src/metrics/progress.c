@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "roast/ending.h"
+
 /* No run lasts this long; beyond it a second has no number. */
 static const double MOST_SECONDS = 1e12;
 
@@ -115,6 +117,15 @@ static void set_rates(const roast_progress *progress, double now, roast_progress
 double roast_progress_left(double since, uint64_t done, uint64_t total) {
     return done > 0 && total >= done && since > 0 ? since / (double)done * (double)(total - done)
                                                   : (double)NAN;
+}
+
+double roast_progress_left_of(const roast_run *run, double first) {
+    const roast_run_clock clock = roast_run_get_clock(run);
+    const roast_ending_pieces pieces = roast_ending_get_pieces(roast_run_ending_view(run));
+    if (!clock.have || isnan(first) || pieces.all < 0 || pieces.done < 0)
+        return (double)NAN;
+    return roast_progress_left(fmin(clock.end - first, clock.end - clock.start),
+                               (uint64_t)pieces.done, (uint64_t)pieces.all);
 }
 
 roast_progress_view roast_progress_look(const roast_progress *progress, double now,

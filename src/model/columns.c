@@ -36,17 +36,19 @@ static roast_status make_table(const roast_run *run, roast_table table, roast_co
     return ROAST_EINVAL;
 }
 
-roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
-                               roast_error *err) {
-    roast_status status = make_table(run, table, out);
-    if (status == ROAST_OK)
-        return ROAST_OK;
-    if (status == ROAST_EINVAL)
-        return roast_error_set(err, status, "columns", -1, "there is no table %d", (int)table);
+roast_status roast_columns_failed(roast_table table, roast_status status, roast_error *err) {
     return roast_error_set(err, status, "columns", -1,
                            status == ROAST_ELIMIT ? "too many texts for the table of %s"
                                                   : "no memory for the table of %s",
                            roast_table_name(table));
+}
+
+roast_status roast_columns_new(const roast_run *run, roast_table table, roast_columns **out,
+                               roast_error *err) {
+    roast_status status = make_table(run, table, out);
+    if (status == ROAST_EINVAL)
+        return roast_error_set(err, status, "columns", -1, "there is no table %d", (int)table);
+    return status == ROAST_OK ? ROAST_OK : roast_columns_failed(table, status, err);
 }
 
 roast_columns *roast_columns_share(roast_columns *columns) {
@@ -59,6 +61,7 @@ static void reset_store(roast_column_store *store) {
     roast_free(store->validity);
     roast_free(store->reals);
     roast_intern_reset(&store->texts);
+    roast_free(store->recent);
     roast_free(store->offsets);
     roast_buffer_reset(&store->bytes);
 }
@@ -143,6 +146,8 @@ static void shrink(void **memory, size_t size) {
 static roast_status finish_column(roast_columns *columns, uint32_t index) {
     roast_column *item = &columns->items[index];
     roast_column_store *store = &columns->stores[index];
+    roast_free(store->recent);
+    store->recent = NULL;
     if (columns->rows < columns->capacity)
         shrink(&store->values, (size_t)columns->rows * width_of(item->cell));
     if (item->absent == 0) {

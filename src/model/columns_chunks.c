@@ -5,6 +5,8 @@
 
 typedef struct builder {
     roast_columns *columns;
+    uint32_t keys[ROAST_KEYS]; /* of each column, its place in roast_keys */
+    uint64_t fields;           /* of the chunks that the columns need */
     roast_file_sizes files;
     roast_buffer text; /* where a text is put together */
 } builder;
@@ -16,26 +18,29 @@ static bool same_source(const roast_key *a, const roast_key *b) {
     return a->offset != 0 || a->real != NULL || a->integer != NULL;
 }
 
-static void define_columns(roast_columns *columns) {
-    for (uint32_t i = 0; i < ROAST_KEYS; i++) {
-        roast_columns_define(columns, i, roast_keys[i].name, roast_keys[i].cell);
+static void define_columns(builder *b) {
+    for (uint32_t i = 0; i < b->columns->count; i++) {
+        const roast_key *key = &roast_keys[b->keys[i]];
+        roast_columns_define(b->columns, i, key->name, key->cell);
+        b->fields |= key->bit;
         for (uint32_t earlier = 0; earlier < i; earlier++)
-            if (same_source(&roast_keys[earlier], &roast_keys[i])) {
-                roast_columns_alias(columns, i, earlier);
+            if (same_source(&roast_keys[b->keys[earlier]], key)) {
+                roast_columns_alias(b->columns, i, earlier);
                 break;
             }
     }
 }
 
 static roast_status put_value(builder *b, uint32_t index, const roast_key_source *from) {
-    const roast_key *key = &roast_keys[index];
+    const roast_key *key = &roast_keys[b->keys[index]];
     uint64_t row = b->columns->rows;
     double real = 0;
     int64_t integer = 0;
     roast_str text;
     if (key->cell == ROAST_CELL_TEXT) {
         ROAST_TRY(roast_key_hold_text(key, from, &b->text, &text));
-        return roast_put_text(b->columns, index, row, text);
+        return key->text == NULL ? roast_put_kept_text(b->columns, index, row, text)
+                                 : roast_put_text(b->columns, index, row, text);
     }
     if (key->cell == ROAST_CELL_REAL) {
         bool there = roast_key_get_real(key, from, &real);
@@ -50,7 +55,7 @@ static roast_status put_value(builder *b, uint32_t index, const roast_key_source
 static roast_status put_chunk(builder *b, const roast_chunk *chunk) {
     roast_key_source from = {chunk, roast_file_sizes_find(&b->files, chunk->file),
                              b->columns->rows};
-    for (uint32_t i = 0; i < ROAST_KEYS; i++)
+    for (uint32_t i = 0; i < b->columns->count; i++)
         if (b->columns->stores[i].same_as == i)
             ROAST_TRY(put_value(b, i, &from));
     b->columns->rows++;
@@ -66,18 +71,49 @@ static roast_status read_chunks(builder *b, const roast_chunklog *log) {
     roast_file_cursor_init(&files, log);
     while (roast_file_cursor_next(&files, &file))
         ROAST_TRY(roast_file_sizes_add(&b->files, &file));
-    roast_chunk_cursor_init(&chunks, log);
+    roast_chunk_cursor_init_some(&chunks, log, b->fields);
     while (roast_chunk_cursor_next(&chunks, &chunk))
         ROAST_TRY(put_chunk(b, &chunk));
     return ROAST_OK;
 }
 
+static roast_status build(builder *b, const roast_chunklog *log, uint32_t count,
+                          roast_columns **out) {
+    ROAST_TRY(roast_columns_begin(ROAST_TABLE_chunks, count, &b->columns));
+    define_columns(b);
+    roast_status status = read_chunks(b, log);
+    roast_file_sizes_reset(&b->files);
+    roast_buffer_reset(&b->text);
+    return roast_columns_end(b->columns, status, out);
+}
+
 roast_status roast_columns_of_chunks(const roast_chunklog *log, roast_columns **out) {
     builder b = {0};
-    ROAST_TRY(roast_columns_begin(ROAST_TABLE_chunks, ROAST_KEYS, &b.columns));
-    define_columns(b.columns);
-    roast_status status = read_chunks(&b, log);
-    roast_file_sizes_reset(&b.files);
-    roast_buffer_reset(&b.text);
-    return roast_columns_end(b.columns, status, out);
+    for (uint32_t i = 0; i < ROAST_KEYS; i++)
+        b.keys[i] = i;
+    return build(&b, log, ROAST_KEYS, out);
+}
+
+roast_status roast_columns_new_some(const roast_run *run, const roast_str *names, uint32_t count,
+                                    roast_columns **out, roast_error *err) {
+    builder b = {0};
+    uint32_t chosen = 0;
+    for (uint32_t i = 0; i < ROAST_KEYS; i++)
+        for (uint32_t name = 0; name < count; name++)
+            if (roast_str_equal(names[name], roast_str_of(roast_keys[i].name))) {
+                b.keys[chosen++] = i;
+                break;
+            }
+    for (uint32_t name = 0; name < count; name++) {
+        uint32_t i = 0;
+        while (i < chosen &&
+               !roast_str_equal(names[name], roast_str_of(roast_keys[b.keys[i]].name)))
+            i++;
+        if (i == chosen)
+            return roast_error_set(
+                err, ROAST_EINVAL, "columns", -1, "the table of chunks has no column '%.*s'",
+                (int)(names[name].len < 64 ? names[name].len : 64), names[name].data);
+    }
+    roast_status status = build(&b, roast_run_chunks_view(run), chosen, out);
+    return status == ROAST_OK ? ROAST_OK : roast_columns_failed(ROAST_TABLE_chunks, status, err);
 }

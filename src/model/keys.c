@@ -107,6 +107,19 @@ static bool made_storage(const roast_key_source *from, char *out, size_t size, s
     return from->chunk->file.data != NULL;
 }
 
+/* The fields that each of them reads. */
+#define FIELDS_OF_end_time              (ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns))
+#define FIELDS_OF_memory_delta_mb       (ROAST_CHUNK_HAS(rss_before) | ROAST_CHUNK_HAS(rss_after))
+#define FIELDS_OF_memory_delta_gb       FIELDS_OF_memory_delta_mb
+#define FIELDS_OF_branch_count          ROAST_CHUNK_HAS(branch_count)
+#define FIELDS_OF_branches_read_percent ROAST_CHUNK_HAS(branch_count)
+#define FIELDS_OF_bytes_read_percent    ROAST_CHUNK_HAS(accessed_bytes)
+#define FIELDS_OF_chunk_id              0
+#define FIELDS_OF_pid                   0
+#define FIELDS_OF_task_key              0
+#define FIELDS_OF_error                 0
+#define FIELDS_OF_storage               0
+
 /* ---- the keys ---- */
 
 #define AT(member)              .offset = offsetof(roast_chunk, member)
@@ -114,9 +127,10 @@ static bool made_storage(const roast_key_source *from, char *out, size_t size, s
 #define REAL(key, field, units) {#key, ROAST_CELL_REAL, FIELD(field), .per = units},
 #define INT(key, field)         {#key, ROAST_CELL_INT, FIELD(field)},
 #define TEXT(key, member)       {#key, ROAST_CELL_TEXT, AT(member)},
-#define REAL_OF(key, function)  {#key, ROAST_CELL_REAL, .real = made_##function},
-#define INT_OF(key, function)   {#key, ROAST_CELL_INT, .integer = made_##function},
-#define TEXT_OF(key, function)  {#key, ROAST_CELL_TEXT, .text = made_##function},
+#define NEEDS(function)         .bit = FIELDS_OF_##function
+#define REAL_OF(key, function)  {#key, ROAST_CELL_REAL, NEEDS(function), .real = made_##function},
+#define INT_OF(key, function)   {#key, ROAST_CELL_INT, NEEDS(function), .integer = made_##function},
+#define TEXT_OF(key, function)  {#key, ROAST_CELL_TEXT, NEEDS(function), .text = made_##function},
 #define NO_KEY(key, function)
 const roast_key roast_keys[ROAST_KEYS] = {
     ROAST_CHUNK_KEYS(REAL, INT, TEXT, REAL_OF, INT_OF, TEXT_OF, NO_KEY)};

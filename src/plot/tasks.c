@@ -21,6 +21,7 @@ typedef struct item {
     int64_t when;     /* likewise */
     uint32_t partner; /* of a chunk: its try; ROAST_NO_MATCH: not known */
     bool there;
+    bool processing; /* a try that processed a chunk to its end */
 } item;
 
 /* The two names of a thread, the kernel's and Python's, are known as one thread from the tries of chunks. */
@@ -41,6 +42,7 @@ struct roast_task_lanes {
     item *items; /* the tries, then the chunks */
     size_t tries, count;
     roast_match match;
+    roast_intern_recent recent; /* names of workers */
     thread_names threads;
     lane *lanes;
     size_t lanes_capacity;
@@ -75,6 +77,8 @@ static roast_status worker_of_chunk(roast_task_lanes *lanes, const roast_chunk *
         if (chunk->host.data == NULL && chunk->pid == 0)
             name = roast_str_of("unknown");
     }
+    if (name.data == chunk->worker.data)
+        return roast_intern_add_kept(&lanes->workers, &lanes->recent, name, out);
     return roast_intern_add(&lanes->workers, name, out);
 }
 
@@ -105,6 +109,8 @@ static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempt *at
         attempt->stop_us < attempt->start_us)
         return ROAST_OK;
     one->there = true;
+    one->processing =
+        attempt->kind == ROAST_KIND_processing && attempt->outcome == ROAST_OUTCOME_done;
     one->bar.start = one->bar.latest = nanoseconds(attempt->start_us);
     one->bar.stop = nanoseconds(attempt->stop_us);
     one->bar.thread = (int64_t)attempt->thread;
@@ -113,8 +119,9 @@ static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempt *at
                                   one->bar.start + (one->bar.stop / 2 - one->bar.start / 2));
     one->key = roast_match_key(attempt);
     one->when = attempt->start_us;
-    return roast_intern_add(&lanes->workers, worker.data != NULL ? worker : roast_str_of("unknown"),
-                            &one->bar.owner);
+    return roast_intern_add_kept(&lanes->workers, &lanes->recent,
+                                 worker.data != NULL ? worker : roast_str_of("unknown"),
+                                 &one->bar.owner);
 }
 
 #define POSITIVE(chunk, field)                                                                     \
@@ -134,10 +141,19 @@ static roast_status add_chunk(roast_task_lanes *lanes, const roast_chunk *chunk)
     one->bar.latest =
         smaller(plus(one->bar.start, one->bar.thread != 0 ? SLACK_OF_THREAD : SLACK), process);
     ROAST_TRY(worker_of_chunk(lanes, chunk, &one->bar.owner));
-    return roast_match_add(&lanes->match, chunk, one->bar.owner, number);
+    return lanes->tries > 0 ? roast_match_add(&lanes->match, chunk, one->bar.owner, number)
+                            : ROAST_OK;
 }
 
-static roast_status read_run(roast_task_lanes *lanes, const roast_run *run) {
+/* Whether so many chunks need no bars of their own: each of them is in a try. */
+static bool tries_suffice(const roast_task_lanes *lanes, uint64_t chunks, size_t most) {
+    uint64_t there = 0;
+    for (size_t i = 0; chunks > most && i < lanes->tries; i++)
+        there += lanes->items[i].processing;
+    return chunks > most && there >= chunks;
+}
+
+static roast_status read_run(roast_task_lanes *lanes, const roast_run *run, size_t most) {
     const roast_chunklog *log = roast_run_chunks_view(run);
     const roast_attempts *attempts = roast_run_attempts_view(run);
     uint64_t tries = attempts != NULL ? roast_attempts_count(attempts) : 0;
@@ -156,6 +172,8 @@ static roast_status read_run(roast_task_lanes *lanes, const roast_run *run) {
     while (lanes->count < tries && roast_attempt_cursor_next(&cursor, &attempt))
         ROAST_TRY(add_attempt(lanes, &attempt, roast_attempts_worker(attempts, attempt.worker)));
     lanes->tries = lanes->count;
+    if (tries_suffice(lanes, roast_chunklog_count(log), most))
+        return ROAST_OK;
     roast_chunk_cursor_init(&chunks, log);
     while (lanes->count < all && roast_chunk_cursor_next(&chunks, &chunk))
         ROAST_TRY(add_chunk(lanes, &chunk));
@@ -166,7 +184,7 @@ static roast_status read_run(roast_task_lanes *lanes, const roast_run *run) {
 
 /* Each try finds its chunk; of several the nearest is the chunk's. */
 static void pair_up(roast_task_lanes *lanes) {
-    for (size_t i = 0; i < lanes->tries; i++) {
+    for (size_t i = 0; lanes->match.count > 0 && i < lanes->tries; i++) {
         const item *one = &lanes->items[i];
         uint32_t found = one->there && one->key != 0
                              ? roast_match_find(&lanes->match, one->key, one->bar.owner, one->when)
@@ -249,6 +267,26 @@ static roast_status number_lanes(roast_task_lanes *lanes, roast_bar **bars, size
     return ROAST_OK;
 }
 
+/* One lane for each worker, under the worker's number. */
+static roast_status lay_together(roast_task_lanes *lanes) {
+    void *made = lanes->lanes;
+    ROAST_TRY(roast_array_reserve(&made, &lanes->lanes_capacity, sizeof *lanes->lanes,
+                                  (size_t)lanes->workers.count + 1));
+    lanes->lanes = made;
+    for (; lanes->n_lanes < lanes->workers.count; lanes->n_lanes++)
+        lanes->lanes[lanes->n_lanes] = (lane){lanes->n_lanes, 0, 0};
+    for (size_t i = 0; i < lanes->count; i++)
+        lanes->items[i].bar.lane = lanes->items[i].bar.owner;
+    return ROAST_OK;
+}
+
+static size_t count_bars(const roast_task_lanes *lanes) {
+    size_t bars = 0;
+    for (size_t i = 0; i < lanes->count; i++)
+        bars += lanes->items[i].there;
+    return bars;
+}
+
 static roast_status pack(roast_task_lanes *lanes) {
     size_t n = 0;
     roast_bar **bars = roast_alloc((lanes->count + 1) * sizeof *bars);
@@ -269,18 +307,19 @@ static roast_status pack(roast_task_lanes *lanes) {
     return status;
 }
 
-static roast_status build(roast_task_lanes *lanes, const roast_run *run) {
-    ROAST_TRY(read_run(lanes, run));
+static roast_status build(roast_task_lanes *lanes, const roast_run *run, size_t most) {
+    ROAST_TRY(read_run(lanes, run, most));
     ROAST_TRY(roast_match_sort(&lanes->match));
     pair_up(lanes);
     roast_match_reset(&lanes->match);
     ROAST_TRY(join_pairs(lanes));
-    return pack(lanes);
+    return count_bars(lanes) > most ? lay_together(lanes) : pack(lanes);
 }
 
-roast_status roast_task_lanes_new(const roast_run *run, roast_task_lanes **out, roast_error *err) {
+roast_status roast_task_lanes_new(const roast_run *run, size_t most, roast_task_lanes **out,
+                                  roast_error *err) {
     roast_task_lanes *lanes = roast_alloc_zero(sizeof *lanes);
-    roast_status status = lanes != NULL ? build(lanes, run) : ROAST_ENOMEM;
+    roast_status status = lanes != NULL ? build(lanes, run, most) : ROAST_ENOMEM;
     if (status != ROAST_OK) {
         roast_task_lanes_free(lanes);
         return roast_error_set(err, status, "lanes", -1, "no memory for the lanes of the workers");
@@ -297,7 +336,16 @@ uint32_t roast_task_lanes_count(const roast_task_lanes *lanes) {
 
 roast_lane roast_task_lanes_at(const roast_task_lanes *lanes, uint32_t index) {
     const lane *one = &lanes->lanes[index];
-    return (roast_lane){roast_intern_get(&lanes->workers, one->worker), one->thread, one->copy};
+    return (roast_lane){roast_intern_get(&lanes->workers, one->worker), one->worker, one->thread,
+                        one->copy};
+}
+
+uint32_t roast_task_lanes_worker_count(const roast_task_lanes *lanes) {
+    return lanes->workers.count;
+}
+
+roast_str roast_task_lanes_worker(const roast_task_lanes *lanes, uint32_t number) {
+    return roast_intern_get(&lanes->workers, number);
 }
 
 static roast_lane_place place_of(const item *one) {
@@ -305,7 +353,13 @@ static roast_lane_place place_of(const item *one) {
 }
 
 roast_lane_place roast_task_lanes_chunk(const roast_task_lanes *lanes, size_t number) {
-    return place_of(&lanes->items[lanes->tries + number]);
+    number += lanes->tries;
+    return number < lanes->count ? place_of(&lanes->items[number])
+                                 : (roast_lane_place){.there = false};
+}
+
+bool roast_task_lanes_have_chunks(const roast_task_lanes *lanes) {
+    return lanes->count > lanes->tries;
 }
 
 roast_lane_place roast_task_lanes_attempt(const roast_task_lanes *lanes, size_t number) {

@@ -88,11 +88,18 @@ static void say_outcome(char *out, const roast_ending *ending) {
         say_error(out, error);
 }
 
+/* Whether the run failed because of the first of the files that could not be read. */
+static bool is_told_by_error(const roast_ending *ending) {
+    const roast_run_error *error = roast_ending_error(ending);
+    return error != NULL && error->file.data != NULL &&
+           roast_str_equal(error->file, roast_ending_skipped(ending, 0).file);
+}
+
 static void say_warning(char *out, const roast_ending *ending) {
     uint32_t count = roast_ending_skipped_count(ending);
     const char *many = count == 1 ? "" : "s";
     char number[40];
-    if (count == 0)
+    if (count == 0 || (count == 1 && is_told_by_error(ending)))
         return;
     roast_format_count(count, ',', number, sizeof number);
     if (roast_ending_outcome(ending) == ROAST_END_done)

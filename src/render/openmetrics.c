@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "metrics/catalogue.h"
 #include "model/keys.h"
 #include "render/unicode.h"
 
@@ -27,66 +29,135 @@ static void put_escaped(roast_sink *sink, roast_str text) {
     roast_text_put_by(sink, text, "\\\"", put_character);
 }
 
+/* The help of Prometheus' own format, where a quote is not escaped and must not be. */
+static void put_help_character(roast_sink *sink, uint32_t code, roast_str bytes) {
+    if (code == '"')
+        roast_sink_puts(sink, "\"");
+    else
+        put_character(sink, code, bytes);
+}
+
+/* ---- names ---- */
+
+/* Prometheus has base units only, and the name of a metric ends with its own. */
+static const struct base_unit {
+    const char *unit;
+    const char *words; /* of a key that name it, each between blanks */
+    const char *base;
+    double times,
+        per; /* to the base unit; two numbers, as a division by 100 is exact and a product with 0.01 is not */
+} base_units[] = {
+    {"s", " s seconds ", "seconds", 1, 1},
+    {"µs", " us ", "seconds", 1, 1e6},
+    {"bytes", " bytes nbytes ", "bytes", 1, 1},
+    {"MB", " mb ", "bytes", 1e6, 1},
+    {"bytes/s", " bps ", "bytes_per_second", 1, 1},
+    {"MB/s", " mbps ", "bytes_per_second", 1e6, 1},
+    {"Gbit/s", " gbps ", "bytes_per_second", 125e6, 1},
+    {"kHz", " khz ", "hertz", 1e3, 1},
+    {"Hz/core", " hz ", "hertz", 1, 1},
+    {"kHz/core", " khz ", "hertz", 1e3, 1},
+    {"%", " pct percent percentage ", "ratio", 1, 100},
+};
+
+static const struct base_unit *base_unit_of(const roast_metric_info *info) {
+    static const struct base_unit none = {"", "", "", 1, 1};
+    for (size_t i = 0; i < sizeof base_units / sizeof *base_units; i++)
+        if (strcmp(base_units[i].unit, info->unit) == 0)
+            return &base_units[i];
+    return &none;
+}
+
+typedef struct exposed_name {
+    char text[2 * ROAST_MAX_METRIC_NAME];
+    size_t len;
+} exposed_name;
+
+static void add_word(exposed_name *name, const char *word, size_t len) {
+    if (len == 0 || name->len + len + 2 > sizeof name->text)
+        return;
+    if (name->len > 0)
+        name->text[name->len++] = '_';
+    memcpy(name->text + name->len, word, len);
+    name->len += len;
+    name->text[name->len] = '\0';
+}
+
+static bool is_word(const char *word, size_t len, const char *wanted) {
+    return strlen(wanted) == len && memcmp(word, wanted, len) == 0;
+}
+
+static bool names_unit(const struct base_unit *unit, const char *word, size_t len) {
+    char between[ROAST_MAX_METRIC_NAME + 2];
+    snprintf(between, sizeof between, " %.*s ", (int)len, word);
+    return strstr(unit->words, between) != NULL;
+}
+
+/* A key of the catalogue as a name: the unit is its last word, but for the "total" of a counter. `noun` says of what it
+ * tells, "dataset"; NULL: of the run. */
+static exposed_name name_of(const char *noun, const roast_metric_info *info) {
+    const struct base_unit *unit = base_unit_of(info);
+    exposed_name name = {.len = 0};
+    const char *last = "";
+    add_word(&name, "roast", 5);
+    add_word(&name, noun, noun != NULL ? strlen(noun) : 0);
+    for (const char *word = info->key; *word != '\0';) {
+        size_t len = strcspn(word, "_");
+        bool at_end = word[len] == '\0';
+        if (at_end && is_word(word, len, "total"))
+            last = "total";
+        else if (at_end && is_word(word, len, "count"))
+            add_word(&name, "number", 6); /* a name that ends with "count" belongs to a histogram */
+        else if (!names_unit(unit, word, len))
+            add_word(&name, word, len);
+        word += len + (at_end ? 0 : 1);
+    }
+    add_word(&name, unit->base, strlen(unit->base));
+    add_word(&name, last, strlen(last));
+    return name;
+}
+
+static roast_value in_base_unit(const roast_metric_info *info, roast_value value) {
+    const struct base_unit *unit = base_unit_of(info);
+    if (value.kind == ROAST_VALUE_NONE || unit->times == unit->per)
+        return value;
+    return roast_value_real(roast_value_number(value) * unit->times / unit->per);
+}
+
 /* ---- families ---- */
 
 typedef struct exposed_family {
     roast_sink *sink;
-    const char *noun; /* of what it tells, in front of the key: "dataset"; NULL: of the run */
+    roast_exposition form;
+    const char *noun;
     const roast_metric_info *info;
+    exposed_name name;
     bool begun; /* type, help and unit are written */
 } exposed_family;
 
-/* The unit as the last word of a key names it; NULL where the key does not. */
-static const char *unit_in_name(const roast_metric_info *info) {
-    static const struct {
-        const char *unit, *word;
-    } words[] = {
-        {"s", "seconds"},    {"s", "s"},     {"bytes", "bytes"}, {"Gbit/s", "gbps"},
-        {"MB/s", "mbps"},    {"kHz", "khz"}, {"%", "pct"},       {"%", "percent"},
-        {"%", "percentage"}, {"MB", "mb"},   {"ratio", "ratio"},
-    };
-    size_t len = strlen(info->key);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t own = strlen(words[i].word);
-        if (strcmp(info->unit, words[i].unit) == 0 && len > own &&
-            info->key[len - own - 1] == '_' && strcmp(info->key + len - own, words[i].word) == 0)
-            return words[i].word;
-    }
-    return NULL;
-}
-
-static void put_name(const exposed_family *family) {
-    roast_sink_printf(family->sink, "roastcoffea_%s%s%s", family->noun != NULL ? family->noun : "",
-                      family->noun != NULL ? "_" : "", family->info->key);
-}
-
-static void put_line(const exposed_family *family, const char *what) {
-    roast_sink_printf(family->sink, "# %s ", what);
-    put_name(family);
-    roast_sink_puts(family->sink, " ");
+/* What stands in front of the samples; `help` may be continued, and ends its line itself. */
+static void put_head(roast_sink *sink, roast_exposition form, const char *name, const char *type,
+                     const char *unit, const char *help) {
+    roast_sink_printf(sink, "# TYPE %s %s\n", name, type);
+    if (unit[0] != '\0' && form != ROAST_PROMETHEUS)
+        roast_sink_printf(sink, "# UNIT %s %s\n", name, unit);
+    roast_sink_printf(sink, "# HELP %s %s", name, help);
 }
 
 static void begin_family(exposed_family *family) {
     const roast_metric_info *info = family->info;
-    const char *unit = unit_in_name(info);
+    const char *const parts[] = {info->label, " (", info->key, "): ", info->formula};
     if (family->begun)
         return;
     family->begun = true;
-    put_line(family, "TYPE");
-    roast_sink_puts(family->sink, "gauge\n");
-    if (unit != NULL) {
-        put_line(family, "UNIT");
-        roast_sink_printf(family->sink, "%s\n", unit);
-    }
-    put_line(family, "HELP");
-    put_escaped(family->sink, roast_str_of(info->label));
-    if (info->unit[0] != '\0' && strcmp(info->unit, "1") != 0) {
-        roast_sink_puts(family->sink, " [");
-        put_escaped(family->sink, roast_str_of(info->unit));
-        roast_sink_puts(family->sink, "]");
-    }
-    roast_sink_puts(family->sink, ": ");
-    put_escaped(family->sink, roast_str_of(info->formula));
+    family->name = name_of(family->noun, info);
+    const char *name = family->name.text;
+    bool counter = family->name.len > 6 && strcmp(name + family->name.len - 6, "_total") == 0;
+    put_head(family->sink, family->form, name, counter ? "counter" : "gauge",
+             base_unit_of(info)->base, "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        roast_text_put_by(family->sink, roast_str_of(parts[i]), "\\\"",
+                          family->form == ROAST_PROMETHEUS ? put_help_character : put_character);
     roast_sink_puts(family->sink, "\n");
 }
 
@@ -132,9 +203,9 @@ static void put_sample(exposed_family *family, const label labels[MAX_LABELS], r
     if (value.kind == ROAST_VALUE_NONE || !isfinite(roast_value_number(value)))
         return;
     begin_family(family);
-    put_name(family);
+    roast_sink_puts(family->sink, family->name.text);
     put_labels(family->sink, labels);
-    put_number(family->sink, value);
+    put_number(family->sink, in_base_unit(family->info, value));
     if (when != NULL)
         put_moment(family->sink, *when);
     roast_sink_puts(family->sink, "\n");
@@ -142,67 +213,99 @@ static void put_sample(exposed_family *family, const label labels[MAX_LABELS], r
 
 /* ---- the run ---- */
 
-static void put_run(const roast_run *about, roast_str run, roast_sink *sink) {
+/* A sample of a family that is not of the catalogue. */
+static void put_plain(roast_sink *sink, const char *name, const label labels[MAX_LABELS],
+                      double value) {
+    roast_sink_puts(sink, name);
+    put_labels(sink, labels);
+    put_number(sink, roast_value_real(value));
+    roast_sink_puts(sink, "\n");
+}
+
+static void put_run(const roast_run *about, roast_str run, roast_exposition form,
+                    roast_sink *sink) {
     const label labels[MAX_LABELS] = {
         {"run", run},
         {"version", roast_str_of(roast_version())},
         {"processor", roast_run_processor(about)},
     };
-    roast_sink_puts(sink, "# TYPE roastcoffea_run info\n"
-                          "# HELP roastcoffea_run The run, and the version that wrote this.\n"
-                          "roastcoffea_run_info");
+    bool plain = form == ROAST_PROMETHEUS; /* it has no type for texts */
+    put_head(sink, form, plain ? "roast_run_info" : "roast_run", plain ? "gauge" : "info", "",
+             "The run, and the version that wrote this.\n");
+    roast_sink_puts(sink, "roast_run_info");
     put_labels(sink, labels);
     roast_sink_puts(sink, "1\n");
 }
 
-static void put_scalars(const roast_metrics *metrics, roast_str run, roast_sink *sink) {
+/* Whether a metric before this one has its name: the same number in another unit. */
+static bool is_repeated(const roast_metrics *metrics, uint32_t index) {
+    const roast_metric_info *own = roast_catalogue_at(index);
+    for (uint32_t i = 0; i < index; i++) {
+        const roast_metric_info *other = roast_catalogue_at(i);
+        if (strcmp(base_unit_of(own)->base, base_unit_of(other)->base) == 0 &&
+            strcmp(own->unit, other->unit) != 0 &&
+            roast_metrics_at(metrics, i).kind != ROAST_VALUE_NONE &&
+            strcmp(name_of(NULL, own).text, name_of(NULL, other).text) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_scalars(const roast_metrics *metrics, roast_str run, roast_exposition form,
+                        roast_sink *sink) {
     const label labels[MAX_LABELS] = {{"run", run}};
     for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
-        exposed_family one = {.sink = sink, .info = roast_catalogue_at(i)};
-        put_sample(&one, labels, roast_metrics_at(metrics, i), NULL);
+        exposed_family one = {.sink = sink, .form = form, .info = roast_catalogue_at(i)};
+        roast_value value = roast_metrics_at(metrics, i);
+        if (value.kind != ROAST_VALUE_NONE && !is_repeated(metrics, i))
+            put_sample(&one, labels, value, NULL);
     }
 }
 
 /* ---- the budget and the findings ---- */
 
-static void put_budget(const roast_budget_row *budget, roast_str run, roast_sink *sink) {
+static void put_budget(const roast_budget_row *budget, roast_str run, roast_exposition form,
+                       roast_sink *sink) {
+    static const char name[] = "roast_budget_core_seconds";
     if (budget == NULL)
         return;
-    roast_sink_puts(sink,
-                    "# TYPE roastcoffea_budget_core_seconds gauge\n"
-                    "# UNIT roastcoffea_budget_core_seconds seconds\n"
-                    "# HELP roastcoffea_budget_core_seconds Core time by what it was spent on; "
-                    "the parts add up to what was available.\n");
+    put_head(sink, form, name, "gauge", "seconds",
+             "Core time by what it was spent on; the parts add up to what was available.\n");
     for (int part = 0; part < ROAST_PART_COUNT; part++) {
         const label labels[MAX_LABELS] = {
             {"run", run}, {"part", roast_str_of(roast_budget_part_name((roast_budget_part)part))}};
-        if (!isfinite(budget->parts[part]))
-            continue;
-        roast_sink_puts(sink, "roastcoffea_budget_core_seconds");
-        put_labels(sink, labels);
-        put_number(sink, roast_value_real(budget->parts[part]));
-        roast_sink_puts(sink, "\n");
+        if (isfinite(budget->parts[part]))
+            put_plain(sink, name, labels, budget->parts[part]);
     }
 }
 
-static void put_findings(const roast_findings *findings, roast_str run, roast_sink *sink) {
+/* Whether a worse finding has the same labels. */
+static bool is_shadowed(const roast_findings *findings, uint32_t index) {
+    const roast_finding *own = roast_findings_at(findings, index);
+    for (uint32_t i = 0; i < index; i++) {
+        const roast_finding *other = roast_findings_at(findings, i);
+        if (other->kind == own->kind && other->severity == own->severity)
+            return true;
+    }
+    return false;
+}
+
+static void put_findings(const roast_findings *findings, roast_str run, roast_exposition form,
+                         roast_sink *sink) {
+    static const char name[] = "roast_finding_saving_core_seconds";
     uint32_t count = roast_findings_count(findings);
     if (count > 0)
-        roast_sink_puts(sink,
-                        "# TYPE roastcoffea_finding_saving_core_seconds gauge\n"
-                        "# UNIT roastcoffea_finding_saving_core_seconds seconds\n"
-                        "# HELP roastcoffea_finding_saving_core_seconds What was found, with the "
-                        "core time that it costs at most; 0 if it is not about core time.\n");
+        put_head(sink, form, name, "gauge", "seconds",
+                 "What was found, the worst of each kind and severity, with the core time that it "
+                 "costs at most; 0 if it is not about core time.\n");
     for (uint32_t i = 0; i < count; i++) {
         const roast_finding *one = roast_findings_at(findings, i);
         const label labels[MAX_LABELS] = {
             {"run", run},
             {"kind", roast_str_of(roast_finding_kind_name(one->kind))},
             {"severity", roast_str_of(roast_severity_name(one->severity))}};
-        roast_sink_puts(sink, "roastcoffea_finding_saving_core_seconds");
-        put_labels(sink, labels);
-        put_number(sink, roast_value_real(one->saving_core_seconds));
-        roast_sink_puts(sink, "\n");
+        if (!is_shadowed(findings, i))
+            put_plain(sink, name, labels, one->saving_core_seconds);
     }
 }
 
@@ -231,14 +334,16 @@ static void name_row(const roast_row_table *table, const void *row, label labels
 }
 
 static void put_table(const roast_metrics *metrics, roast_row_table_number number, roast_str run,
-                      roast_sink *sink) {
+                      roast_exposition form, roast_sink *sink) {
     const roast_row_table *table = roast_row_table_at(number);
     uint32_t count;
     const void *rows = roast_row_table_rows(metrics, number, &count);
     for (size_t i = 0; i < table->n_columns; i++) {
         const roast_row_column *column = &table->columns[i];
-        exposed_family one = {
-            .sink = sink, .noun = table->noun, .info = find_column(table->key, column->key)};
+        exposed_family one = {.sink = sink,
+                              .form = form,
+                              .noun = table->noun,
+                              .info = find_column(table->key, column->key)};
         for (uint32_t j = 0; one.info != NULL && j < count; j++) {
             const void *row = roast_table_row(table, rows, j);
             label labels[MAX_LABELS] = {{"run", run}};
@@ -278,16 +383,82 @@ static void put_series(const roast_series *series, roast_str run, roast_sink *si
 }
 
 void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings *findings,
-                             const roast_run *run, roast_str name, bool samples, roast_sink *sink) {
-    put_run(run, name, sink);
-    put_scalars(metrics, name, sink);
+                             const roast_run *run, roast_str name, roast_exposition form,
+                             roast_sink *sink) {
+    put_run(run, name, form, sink);
+    put_scalars(metrics, name, form, sink);
     if (findings != NULL) {
-        put_budget(roast_findings_budget(findings), name, sink);
-        put_findings(findings, name, sink);
+        put_budget(roast_findings_budget(findings), name, form, sink);
+        put_findings(findings, name, form, sink);
     }
     for (int table = 0; table < ROAST_ROW_TABLE_COUNT; table++)
-        put_table(metrics, table, name, sink);
-    if (samples)
+        if (form != ROAST_PROMETHEUS || table == ROAST_ROWS_per_dataset)
+            put_table(metrics, table, name, form, sink);
+    if (form == ROAST_OPENMETRICS_SAMPLES)
         put_series(roast_run_series_view(run), name, sink);
-    roast_sink_puts(sink, "# EOF\n");
+    if (form != ROAST_PROMETHEUS)
+        roast_sink_puts(sink, "# EOF\n");
+}
+
+/* ---- runs that go on ---- */
+
+/* Of one dataset; NaN: not known. */
+static double tally_value(const roast_tally_row *row, uint32_t metric, bool failed) {
+    switch (metric) {
+    case ROAST_M_live_chunks:
+        return (double)(failed ? row->failed : row->done);
+    case ROAST_M_live_events:
+        return row->events < 0 ? (double)NAN : (double)row->events;
+    case ROAST_M_live_read_bytes:
+        return row->bytes < 0 ? (double)NAN : (double)row->bytes;
+    case ROAST_M_live_process_seconds:
+        return row->seconds < 0 ? (double)NAN : row->seconds;
+    default:
+        return NAN;
+    }
+}
+
+/* A whole number without a point, as a person writes it. */
+static roast_value live_value(const roast_metric_info *info, double value) {
+    bool whole = info->type == ROAST_TYPE_INT && value >= 0 && value < 0x1p63;
+    return whole ? roast_value_int((int64_t)value) : roast_value_real(value);
+}
+
+static void put_tally(exposed_family *family, uint32_t metric, const roast_live_run *run) {
+    for (uint32_t i = 0; i < roast_tally_count(run->tally); i++) {
+        roast_str dataset;
+        const roast_tally_row *row = roast_tally_at(run->tally, i, &dataset);
+        label labels[MAX_LABELS] = {{"run", run->name}, {"dataset", dataset}};
+        for (int failed = 0; failed < (metric == ROAST_M_live_chunks ? 2 : 1); failed++) {
+            if (metric == ROAST_M_live_chunks)
+                labels[2] = (label){"outcome", roast_str_of(failed ? "failed" : "done")};
+            put_sample(family, labels,
+                       live_value(family->info, tally_value(row, metric, failed != 0)), NULL);
+        }
+    }
+}
+
+static double gauge_value(const roast_live_run *run, uint32_t metric) {
+    switch (metric) {
+#define X(id)                                                                                      \
+    case ROAST_M_live_##id:                                                                        \
+        return run->id;
+        ROAST_LIVE_GAUGES(X)
+#undef X
+    default:
+        return NAN;
+    }
+}
+
+void roast_prometheus_live(const roast_live_run *runs, size_t count, roast_sink *sink) {
+    for (uint32_t metric = 0; metric < roast_catalogue_count(); metric++) {
+        exposed_family one = {
+            .sink = sink, .form = ROAST_PROMETHEUS, .info = roast_catalogue_at(metric)};
+        for (size_t i = 0; one.info->scope == ROAST_IN_LIVE && i < count; i++) {
+            const label labels[MAX_LABELS] = {{"run", runs[i].name}};
+            put_sample(&one, labels, live_value(one.info, gauge_value(&runs[i], metric)), NULL);
+            if (runs[i].tally != NULL)
+                put_tally(&one, metric, &runs[i]);
+        }
+    }
 }

@@ -55,7 +55,7 @@ static void put_reasons(const roast_scaling *scaling, char *out, size_t size) {
 
 void roast_scaling_headline(const roast_scaling *scaling, char *out, size_t size) {
     uint32_t count;
-    char reasons[256];
+    char reasons[256], most[32], least[32];
     const roast_scaling_point *points = roast_scaling_points(scaling, &count);
     if (count < 2) {
         snprintf(out, size,
@@ -64,13 +64,15 @@ void roast_scaling_headline(const roast_scaling *scaling, char *out, size_t size
     }
     const roast_scaling_point *last = &points[count - 1];
     put_reasons(scaling, reasons, sizeof reasons);
+    put_number(last->cores, "1", most, sizeof most);
+    put_number(points[0].cores, "1", least, sizeof least);
     bool lost = last->efficiency < 0.95;
-    snprintf(out, size, "%s scaling: efficiency %.0f %% at %.3g cores, compared with %.3g%s%s.",
+    snprintf(out, size, "%s scaling: efficiency %.0f %% at %s cores, compared with %s%s%s.",
              roast_scaling_get_kind(scaling) == ROAST_SCALING_strong ? "Strong"
              : roast_scaling_get_kind(scaling) == ROAST_SCALING_weak ? "Weak"
                                                                      : "Mixed",
-             last->efficiency * 100, last->cores, points[0].cores,
-             lost && reasons[0] != '\0' ? ". Of the loss" : "", lost ? reasons : "");
+             last->efficiency * 100, most, least, lost && reasons[0] != '\0' ? ". Of the loss" : "",
+             lost ? reasons : "");
 }
 
 /* ---- tables ---- */

@@ -65,10 +65,12 @@ roast_status roast_summary_fill_findings(const roast_summary_source *source, roa
         return ROAST_OK;
     ROAST_TRY(add_findings(source->findings, grid, err));
     if (count > MOST_FINDINGS)
-        snprintf(text, sizeof text, "%u of %u findings; \"roast diagnose\" shows all, and why",
+        snprintf(text, sizeof text,
+                 "Saves: core time, at most; %u of %u findings, \"roast diagnose\" shows all",
                  (unsigned)MOST_FINDINGS, (unsigned)count);
     else
-        snprintf(text, sizeof text, "\"roast diagnose\" shows the evidence, and why it matters");
+        snprintf(text, sizeof text,
+                 "Saves: core time, at most; \"roast diagnose\" shows the evidence");
     return roast_grid_set_caption(grid, roast_str_of(text), err);
 }
 
@@ -117,6 +119,17 @@ static roast_status add_parts(const roast_budget_row *budget, double least, roas
                : ROAST_OK;
 }
 
+/* Without records of chunks nobody knows when process() began. */
+static roast_status tell_computing(const roast_summary_source *source,
+                                   const roast_budget_row *budget, roast_grid *grid,
+                                   roast_error *err) {
+    roast_value records = roast_metrics_get(source->metrics, "num_successful_chunks");
+    if (!(budget->parts[ROAST_PART_compute_cpu] > 0) || records.kind != ROAST_VALUE_NONE)
+        return ROAST_OK;
+    return roast_grid_set_caption(
+        grid, roast_str_of("Computing: with opening files and building events"), err);
+}
+
 /* Reading is not all waiting: what is known of its parts. */
 static roast_status tell_reading(const roast_budget_row *budget, roast_grid *grid,
                                  roast_error *err) {
@@ -139,7 +152,10 @@ static roast_status fill_budget(const roast_summary_source *source, double least
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Part"), ROAST_ALIGN_LEFT, err));
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Core Time"), ROAST_ALIGN_NUMBER, err));
     ROAST_TRY(roast_grid_add_column(grid, roast_str_of("Share"), ROAST_ALIGN_NUMBER, err));
-    return budget != NULL ? add_parts(budget, least, grid, err) : ROAST_OK;
+    if (budget == NULL)
+        return ROAST_OK;
+    ROAST_TRY(add_parts(budget, least, grid, err));
+    return tell_computing(source, budget, grid, err);
 }
 
 roast_status roast_summary_fill_budget(const roast_summary_source *source, roast_grid *grid,

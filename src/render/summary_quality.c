@@ -46,12 +46,18 @@ static roast_status add_share(roast_grid *grid, const char *label, const char *k
     return roast_summary_add_fact(grid, label, text, &kept, 1, err);
 }
 
+static const roast_ending *ending_of(const roast_summary_source *source) {
+    return source->about != NULL ? roast_run_ending_view(source->about) : NULL;
+}
+
 /* ---- what is there ---- */
 
 static roast_status add_records(const roast_summary_source *source, roast_grid *grid,
                                 roast_error *err) {
     double all = records(source);
-    /* Without a report the number of chunks is that of the records. */
+    /* A run that raised has no report: then the numbers are those of the records. */
+    if (roast_ending_error(ending_of(source)) != NULL)
+        return ROAST_OK;
     if (!isnan(all) && is_known(source, "num_chunks") && is_known(source, "total_events"))
         ROAST_TRY(add_share(grid, "Chunk Records", "chunk_records", whole(all),
                             get(source, "num_chunks"), "chunks in the report", err));
@@ -130,8 +136,7 @@ static const struct {
 
 /* Whether the run raised too early: Coffea makes its report at the end, and a record comes with the end of a chunk. */
 static bool ended_before(const roast_summary_source *source, const char *key) {
-    const roast_ending *ending =
-        source->about != NULL ? roast_run_ending_view(source->about) : NULL;
+    const roast_ending *ending = ending_of(source);
     if (roast_ending_error(ending) == NULL)
         return false;
     return strcmp(key, "total_events") == 0 ||

@@ -378,7 +378,7 @@ roast_status roast_summary_fill_workers(const roast_summary_source *source, roas
                     {"Limit", "memory_limit_bytes", "bytes"},
                     {"of Limit", "peak_memory_percent", "%"},
                     {"Spilled", "peak_spilled_bytes", "bytes"},
-                    {"CPU", "mean_cpu_percent", "%"}},
+                    {"CPU, sampled", "mean_cpu_percent", "%"}},
     };
     return fill(source, &table, true, grid, err);
 }

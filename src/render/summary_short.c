@@ -9,7 +9,7 @@ enum { SEVERITY, TITLE, ADVICE, SAVING };
 
 /* ---- findings ---- */
 
-/* "Chunks are too small (saves up to 12 s)" */
+/* "Chunks are too small (saves up to 12 s of core time)" */
 static void put_title(const roast_grid *findings, uint32_t row, unsigned width, roast_sink *sink) {
     roast_str saving = roast_grid_text(findings, row, SAVING);
     roast_sink *title = NULL;
@@ -20,7 +20,7 @@ static void put_title(const roast_grid *findings, uint32_t row, unsigned width, 
         if (!roast_str_equal(saving, roast_str_of("-"))) {
             roast_sink_puts(title, " (saves up to ");
             roast_sink_str(title, saving);
-            roast_sink_puts(title, ")");
+            roast_sink_puts(title, " of core time)");
         }
         status = roast_sink_finish(title, &err);
     }

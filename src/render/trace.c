@@ -434,7 +434,7 @@ static roast_status put_tasks(trace_writer *trace) {
 
 static roast_status put_trace(trace_writer *trace, roast_error *err) {
     const roast_series *series = roast_run_series_view(trace->run);
-    ROAST_TRY(roast_task_lanes_new(trace->run, &trace->lanes, err));
+    ROAST_TRY(roast_task_lanes_new(trace->run, SIZE_MAX, &trace->lanes, err));
     trace->named = roast_alloc_zero((size_t)roast_task_lanes_count(trace->lanes) + 1);
     if (trace->named == NULL)
         return ROAST_ENOMEM;

@@ -205,15 +205,21 @@ static roast_status check_files(const roast_store *store, roast_error *err) {
 
 /* ---- the run ---- */
 
-roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_error *err) {
+roast_status roast_store_take_news(roast_store *store, int64_t *after, roast_run **out,
+                                   roast_error *err) {
     if (store->head == NULL)
         return roast_error_set(err, ROAST_ESTATE, "measurement", -1, "the run was taken already");
     if (store->state == ROAST_STORE_FINISHED)
         ROAST_TRY(check_files(store, err));
-    ROAST_TRY(roast_read_large(store, err));
+    ROAST_TRY(roast_read_large(store, after, err));
     *out = store->head;
     store->head = NULL;
     return ROAST_OK;
+}
+
+roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_error *err) {
+    int64_t all = 0;
+    return roast_store_take_news(store, &all, out, err);
 }
 
 roast_status roast_store_each_chunks(const roast_store *store, roast_chunks_taker take,

@@ -245,6 +245,7 @@ static void test_words(void **state) {
     assert_string_equal("chunk", roast_metric_scope_name(ROAST_IN_CHUNK));
     assert_string_equal("series", roast_metric_scope_name(ROAST_IN_SERIES));
     assert_string_equal("table", roast_metric_scope_name(ROAST_IN_TABLE));
+    assert_string_equal("live", roast_metric_scope_name(ROAST_IN_LIVE));
     assert_string_equal("unknown", roast_metric_scope_name((roast_metric_scope)99));
 }
 

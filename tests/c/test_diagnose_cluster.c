@@ -232,6 +232,32 @@ static void test_preprocessing_and_client(void **state) {
     expect_none(play(&(scene){HEALTHY, .lead = 1}), ROAST_FINDING_client_bound);
 }
 
+static void end_as(roast_run *run, roast_end outcome, int64_t done) {
+    roast_error err;
+    roast_ending *ending;
+    assert_ok(roast_ending_new(outcome, &ending, &err), err);
+    roast_ending_set_pieces(ending, (roast_ending_pieces){80, done, -1});
+    roast_run_take_ending(run, ending);
+}
+
+/* All of the time was preprocessing, because it raised there. */
+static void test_a_run_that_failed_in_preprocessing(void **state) {
+    (void)state;
+    for (int64_t done = -1; done <= 1; done++) {
+        roast_error err;
+        roast_run *run = run_of(20);
+        roast_phase phase = {ROAST_PHASE_preprocessing, (double)T0, (double)T0 + 20};
+        join(run, "laptop:7", 0, 2);
+        assert_ok(roast_run_add_phase(run, &phase, &err), err);
+        end_as(run, ROAST_END_failed, done);
+        if (done > 0)
+            expect_some(run, ROAST_FINDING_preprocessing_bound, ROAST_SEVERITY_warning,
+                        "preprocess");
+        else
+            expect_none(run, ROAST_FINDING_preprocessing_bound);
+    }
+}
+
 /* Each task waits on its worker for what it needs, longer than it runs. */
 static void test_worker_overhead(void **state) {
     (void)state;
@@ -470,6 +496,11 @@ static void test_measurement(void **state) {
     join(run, "laptop:7", 0, 2);
     roast_run_set_report(run, &(roast_report){.have_chunks = true, .chunks = 80});
     expect_some(run, ROAST_FINDING_measurement, ROAST_SEVERITY_note, "@track_metrics");
+    /* ... and while it goes on, the chunks that run have no record yet. */
+    run = run_of(10);
+    join(run, "laptop:7", 0, 2);
+    end_as(run, ROAST_END_unknown, 0);
+    expect_none(run, ROAST_FINDING_measurement);
 }
 
 static void test_silence(void **state) {
@@ -498,6 +529,7 @@ int main(void) {
         cmocka_unit_test(test_ramp_up),
         cmocka_unit_test(test_worker_overhead),
         cmocka_unit_test(test_preprocessing_and_client),
+        cmocka_unit_test(test_a_run_that_failed_in_preprocessing),
         cmocka_unit_test(test_long_tail),
         cmocka_unit_test(test_too_many_workers),
         cmocka_unit_test(test_more_threads_than_cores),

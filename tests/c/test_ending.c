@@ -116,6 +116,11 @@ static void test_headlines(void **state) {
     assert_headline(ending,
                     "Failed: 19 of 40 chunks done; OSError: disk (ttbar, a.root, entries 0 to 600)",
                     "Warning: 2 files could not be read: b.root and 1 more");
+    /* The file that made it fail is named once. */
+    ending = ending_of(ROAST_END_failed);
+    set_error(ending, "OSError", "disk");
+    add_skipped(ending, "root://host//store/a.root", "OSError: disk");
+    assert_headline(ending, "Failed: OSError: disk (ttbar, a.root, entries 0 to 600)", "");
     ending = ending_of(ROAST_END_interrupted);
     roast_ending_set_pieces(ending, (roast_ending_pieces){40, -1, -1});
     assert_headline(ending, "Interrupted", "");
@@ -139,6 +144,7 @@ static void test_long_texts_are_cut_between_characters(void **state) {
                                    .entry_start = INT64_MAX,
                                    .entry_stop = INT64_MAX};
     assert_ok(roast_ending_set_error(ending, &error, &err), err);
+    add_skipped(ending, name, name);
     add_skipped(ending, name, name);
     assert_ok(roast_run_new(&run, &err), err);
     roast_run_take_ending(run, ending);

@@ -73,7 +73,7 @@ static void add_attempt(scene *s, const char *worker, roast_attempt attempt) {
 
 static void settle(scene *s) {
     roast_error err;
-    assert_ok(roast_task_lanes_new(s->run, &s->lanes, &err), err);
+    assert_ok(roast_task_lanes_new(s->run, SIZE_MAX, &s->lanes, &err), err);
 }
 
 static roast_lane_place next_chunk(scene *s) {
@@ -308,9 +308,67 @@ static void test_a_run_of_nothing(void **state) {
     roast_task_lanes_free(NULL);
 }
 
+/* Too many to be drawn one by one: a lane for each worker. */
+static void test_more_than_can_be_drawn(void **state) {
+    (void)state;
+    scene s = new_scene();
+    roast_error err;
+    for (int i = 0; i < 6; i++) /* at the same time, and the try of one of them is known */
+        add_chunk(&s, with_task(chunk_at(i % 2 ? "a" : "b", i, 10, 20), i == 0 ? "k" : NULL, 5));
+    add_attempt(&s, "b", attempt_at("k", 1, 5, 40));
+    add_attempt(&s, "c", attempt_at("other", 1, 7, 8));
+    assert_ok(roast_task_lanes_new(s.run, 6, &s.lanes, &err), err);
+    assert_int_equal(3, roast_task_lanes_count(s.lanes));
+    assert_int_equal(3, roast_task_lanes_worker_count(s.lanes));
+    assert_true(roast_task_lanes_have_chunks(s.lanes));
+    for (int i = 0; i < 6; i++) {
+        roast_lane_place place = next_chunk(&s);
+        assert_times(5, i == 0 ? 40 : 30, place);
+        roast_lane lane = roast_task_lanes_at(s.lanes, place.lane);
+        assert_str(i % 2 ? "a" : "b", lane.worker);
+        assert_str(i % 2 ? "a" : "b", roast_task_lanes_worker(s.lanes, lane.number));
+    }
+    assert_false(next_attempt(&s).there);
+    assert_lane("c", 0, 0, &s, next_attempt(&s));
+    end_scene(&s);
+}
+
+/* If every chunk has a try, the tries are all that is drawn. */
+static void test_many_chunks_that_all_have_a_try(void **state) {
+    (void)state;
+    scene s = new_scene();
+    roast_error err;
+    for (int i = 0; i < 4; i++) {
+        roast_attempt attempt = attempt_at("k", 1, 5, 40 + i);
+        attempt.prefix = str("P");
+        attempt.outcome = ROAST_OUTCOME_done;
+        add_attempt(&s, "a", attempt);
+        add_chunk(&s, with_task(chunk_at("a", 1, 10, 20), "k", 5));
+    }
+    assert_ok(roast_attempts_set_kind(s.attempts, str("P"), ROAST_KIND_processing, &err), err);
+    assert_ok(roast_task_lanes_new(s.run, 3, &s.lanes, &err), err);
+    assert_false(roast_task_lanes_have_chunks(s.lanes));
+    for (int i = 0; i < 4; i++) {
+        assert_times(5, 40 + i, next_attempt(&s));
+        assert_false(next_chunk(&s).there);
+    }
+    roast_task_lanes_free(s.lanes);
+    add_chunk(&s, with_task(chunk_at("a", 1, 100, 20), "m", 5)); /* one without a try */
+    assert_ok(roast_task_lanes_new(s.run, 3, &s.lanes, &err), err);
+    assert_true(roast_task_lanes_have_chunks(s.lanes));
+    end_scene(&s);
+}
+
+static roast_status build_few(void *context) {
+    roast_task_lanes *lanes;
+    ROAST_TRY(roast_task_lanes_new(context, 2, &lanes, NULL));
+    roast_task_lanes_free(lanes);
+    return ROAST_OK;
+}
+
 static roast_status build(void *context) {
     roast_task_lanes *lanes;
-    ROAST_TRY(roast_task_lanes_new(context, &lanes, NULL));
+    ROAST_TRY(roast_task_lanes_new(context, SIZE_MAX, &lanes, NULL));
     roast_task_lanes_free(lanes);
     return ROAST_OK;
 }
@@ -322,6 +380,7 @@ static void test_every_failing_allocation(void **state) {
     for (int i = 0; i < 20; i++)
         add_chunk(&s, with_task(chunk_at(i % 2 ? "a" : NULL, 1, 0, 1), "k", 1));
     assert_true(alloc_walk(build, s.run) > 8);
+    assert_true(alloc_walk(build_few, s.run) > 6);
     end_scene(&s);
 }
 
@@ -337,6 +396,8 @@ int main(void) {
         cmocka_unit_test(test_a_little_overlap_is_moved),
         cmocka_unit_test(test_a_thread_runs_one_task_at_a_time),
         cmocka_unit_test(test_extreme_times),
+        cmocka_unit_test(test_more_than_can_be_drawn),
+        cmocka_unit_test(test_many_chunks_that_all_have_a_try),
         cmocka_unit_test(test_a_run_of_nothing),
         cmocka_unit_test(test_every_failing_allocation),
     };

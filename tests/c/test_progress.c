@@ -131,9 +131,30 @@ static void test_time_left(void **state) {
     assert_true(isnan(roast_progress_left(10, 5, 4))); /* more than there are */
 }
 
+static void test_time_left_of_a_run(void **state) {
+    (void)state;
+    roast_run *run;
+    roast_ending *ending;
+    roast_error err;
+    assert_ok(roast_run_new(&run, &err), err);
+    assert_true(isnan(roast_progress_left_of(run, 105)));
+    roast_run_set_clock(run, 100, 115);
+    assert_true(isnan(roast_progress_left_of(run, 105)));
+    assert_ok(roast_ending_new(ROAST_END_unknown, &ending, &err), err);
+    roast_ending_set_pieces(ending, (roast_ending_pieces){12, 4, -1});
+    roast_run_take_ending(run, ending);
+    assert_true(fabs(roast_progress_left_of(run, 105) - 20) < 1e-12);
+    /* clocks that are an hour behind, or an hour ahead */
+    assert_true(fabs(roast_progress_left_of(run, 105 - 3600) - 30) < 1e-12);
+    assert_true(isnan(roast_progress_left_of(run, 105 + 3600)));
+    assert_true(isnan(roast_progress_left_of(run, (double)NAN)));
+    roast_run_free(run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_left),
+        cmocka_unit_test(test_time_left_of_a_run),
         cmocka_unit_test(rates_are_of_the_last_seconds),
         cmocka_unit_test(long_chunks_have_a_wider_window),
         cmocka_unit_test(not_known_is_not_nothing),

@@ -255,6 +255,18 @@ static void test_losses(void **state) {
 
 /* ---- as tables ---- */
 
+static void test_headline_of_many_cores(void **state) {
+    (void)state;
+    char headline[ROAST_SCALING_HEADLINE];
+    roast_scaling *scaling = new_scaling();
+    add(scaling, 1000, 100, 1e7);
+    add(scaling, 20000, 10, 1e7);
+    finish(scaling);
+    roast_scaling_headline(scaling, headline, sizeof headline);
+    assert_non_null(strstr(headline, " at 20,000 cores, compared with 1,000."));
+    roast_scaling_free(scaling);
+}
+
 static void test_tables(void **state) {
     (void)state;
     static const double cores[] = {128};
@@ -355,6 +367,7 @@ int main(void) {
         cmocka_unit_test(test_points),
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_headline_of_many_cores),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_failing_allocations),

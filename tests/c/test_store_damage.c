@@ -208,7 +208,7 @@ static packed contents_of(const char *name) {
     bool there = true;
     assert_ok(roast_db_open(&db, inside("run.sqlite"), true, &err), err);
     for (int large = 0; large < 2; large++) {
-        assert_ok(roast_part_walk_begin(&walk, db, large == 1, &err), err);
+        assert_ok(roast_part_walk_begin(&walk, db, large == 1, 0, &err), err);
         for (there = true; there && found.data == NULL;) {
             assert_ok(roast_part_walk_next(&walk, &there, &err), err);
             if (!there || !roast_str_equal(walk.name, str(name)))

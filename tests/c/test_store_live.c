@@ -102,6 +102,55 @@ static void test_many_deltas(void **state) {
     roast_run_free(whole);
 }
 
+static roast_run *news(int64_t *after) {
+    roast_error err;
+    roast_run *run;
+    roast_store *store = open_store();
+    assert_ok(roast_store_take_news(store, after, &run, &err), err);
+    roast_store_close(store);
+    return run;
+}
+
+/* A reader that follows gets each piece once, and all of them together are the run. */
+static void test_news(void **state) {
+    (void)state;
+    roast_error err;
+    int64_t after = 0;
+    roast_run *whole = empty_run();
+    roast_store_live *live = begin();
+    roast_run *nothing = news(&after);
+    assert_int_equal(0, roast_chunklog_count(roast_run_chunks_view(nothing)));
+    assert_int_equal(0, after);
+    roast_run_free(nothing);
+    for (int i = 0; i < 6; i++) {
+        roast_run *delta = delta_of((uint64_t)i * 10 + 1, 10, 1790000000 + i * 50, 7);
+        append_run(live, delta);
+        roast_run_free(delta);
+        if (i % 2 == 0)
+            continue; /* two pieces at a time */
+        int64_t before = after;
+        roast_run *back = news(&after);
+        assert_true(after > before);
+        assert_int_equal(20, roast_chunklog_count(roast_run_chunks_view(back)));
+        assert_ok(roast_chunklog_merge(roast_run_chunks(whole), roast_run_chunks(back), false, NULL,
+                                       &err),
+                  err);
+        assert_ok(roast_series_extend(roast_run_series(whole), roast_run_series(back), &err), err);
+        roast_run_free(back);
+        before = after;
+        back = news(&after);
+        assert_int_equal(0, roast_chunklog_count(roast_run_chunks_view(back)));
+        assert_int_equal(0, roast_series_tick_count(roast_run_series_view(back)));
+        assert_int_equal(before, after);
+        roast_run_free(back);
+    }
+    roast_run *back = load();
+    assert_same_run(whole, back);
+    roast_run_free(back);
+    roast_run_free(whole);
+    roast_store_live_close(live);
+}
+
 /* What is small is replaced; what is not told again stays. */
 static void test_small_parts(void **state) {
     (void)state;
@@ -414,7 +463,7 @@ int main(void) {
         TEST(test_small_parts), TEST(test_attempts),     TEST(test_snapshot),
         TEST(test_finish),      TEST(test_abandon),      TEST(test_begin_refused),
         TEST(test_allocations), TEST(test_append_fails), TEST(test_full_disk),
-        TEST(test_kill),
+        TEST(test_kill),        TEST(test_news),
     };
     return cmocka_run_group_tests_name("store live", tests, NULL, NULL);
 }

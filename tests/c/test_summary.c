@@ -197,7 +197,7 @@ static void test_a_part_is_missing(void **state) {
     assert_false(has_content(summary, "datasets")); /* there is one only */
     assert_false(has_content(summary, "resources"));
     expect_fact(summary, "chunks", "Duration, fitted", "-");
-    expect_fact(summary, "timing", "Time in process()", "1 chunk");
+    expect_fact(summary, "timing", "Time in process() (Coffea)", "1 chunk");
     expect_fact(summary, "quality", "No Time before process()",
                 "the executor does not report when a task started");
     expect_fact(summary, "quality", "CPU Time", NULL);
@@ -525,7 +525,7 @@ static void test_one_screen(void **state) {
     expect_in(text, "Core Efficiency       17.5 % of wall time × cores in process()\n");
     expect_in(text, "Peak Memory            400 MB in a worker");
     expect_in(text, "\nwarning   A title that is rather long");
-    expect_in(text, "(saves up to 100 s)\n");
+    expect_in(text, "(saves up to 100 s of core time)\n");
     /* two lines of advice; the cut is marked, and behind a clause */
     expect_in(text,
               "          Do this. Then do that; or else do something quite different that takes\n"

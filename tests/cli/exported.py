@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -44,27 +45,43 @@ def each(check: Callable[[Path, Path], list[str]]) -> Callable[[Path], list[str]
 
 # ---- OpenMetrics ----
 
+# To the base unit, by the word of a key that names another one.
+UNITS = {"mb": 1e6, "us": 1e-6, "gbps": 125e6, "mbps": 1e6, "khz": 1e3, "pct": 0.01, "percent": 0.01, "percentage": 0.01}
+
+
+def base_value(key: str, value: float) -> float:
+    return value * math.prod(UNITS.get(word, 1) for word in key.split("_"))
+
+
+def key_of(family: Any) -> str | None:
+    """The help names it: "Wall Time (wall_time): ..."."""
+    found = re.search(r" \((\w+)\): ", family.documentation)
+    return None if found is None else found[1]
+
+
 def openmetrics_problems(program: Path, run: Path) -> list[str]:
-    """Its parser takes it, and the numbers are those of the JSON."""
+    """Its parser takes it, and the numbers are those of the JSON, in base units."""
     metrics = json.loads(export(program, run, "--json"))
     found = []
     for options in ([], ["--samples"]):
         text = export(program, run, "--openmetrics", *options)
         families = {family.name: family for family in text_string_to_metric_families(text)}
-        for key, value in metrics.items():
-            name = f"roastcoffea_{key}"
-            if isinstance(value, int | float) and name in families:
-                samples = families[name].samples
-                if [(sample.labels, sample.value) for sample in samples] != [({"run": run.name}, value)]:
-                    found.append(f"{name} is {samples}, not {value}")
-        if "wall_time" in metrics and "roastcoffea_wall_time" not in families:
-            found.append("there is no wall_time")
+        for name, family in families.items():
+            key, samples = key_of(family), family.samples
+            if key not in metrics or set(samples[0].labels) != {"run"}:
+                continue
+            want = base_value(key, metrics[key])
+            if len(samples) != 1 or samples[0].labels != {"run": run.name} or not math.isclose(samples[0].value, want):
+                found.append(f"{name} is {samples}, not {want}")
+        for key, name in (("wall_time", "roast_wall_time_seconds"), ("data_rate_mbps", "roast_data_rate_bytes_per_second")):
+            if key in metrics and name not in families:
+                found.append(f"there is no {name}")
         found += dataset_problems(metrics, families)
     return found
 
 
 def dataset_problems(metrics: dict[str, Any], families: dict[str, Any]) -> list[str]:
-    family = families.get("roastcoffea_dataset_total_events")
+    family = families.get("roast_dataset_total_events")
     got = {} if family is None else {sample.labels["dataset"]: sample.value for sample in family.samples}
     want = {name: row["total_events"] for name, row in metrics["per_dataset"].items()}
     return [] if got == want else [f"events of the datasets are {got}, not {want}"]

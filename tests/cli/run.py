@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import cases
+import completion
 import exported
 import hostile
 import watched
@@ -74,7 +75,7 @@ def check_width(program: Path) -> list[str]:
 
 def verbs(program: Path) -> list[str]:
     page = answer(program, "--help")
-    return re.findall(r"^  (\w+) ", page[page.index("Verbs"):page.index("Exit codes")], re.MULTILINE)
+    return re.findall(r"^  ([\w-]+) ", page[page.index("Verbs"):page.index("Exit codes")], re.MULTILINE)
 
 
 def check_man(program: Path) -> list[str]:
@@ -103,7 +104,7 @@ def checks(program: Path, update: bool) -> Iterator[tuple[str, Callable[[], list
     yield f"pages fit into {WIDTH} columns", partial(check_width, program)
     yield "the list of metrics is complete", partial(check_list, program)
     yield "the manual page is complete", partial(check_man, program)
-    for name, check in {**exported.CHECKS, **hostile.CHECKS, **watched.CHECKS}.items():
+    for name, check in {**completion.CHECKS, **exported.CHECKS, **hostile.CHECKS, **watched.CHECKS}.items():
         yield name, partial(check, program)
 
 

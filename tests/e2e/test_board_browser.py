@@ -30,14 +30,17 @@ NAMES = "[...document.querySelectorAll('.row a')].map((one) => one.textContent)"
 
 
 class Held(processor.ProcessorABC):
-    """Its chunks wait until the browser has seen them."""
+    """Its second chunk waits for a file, the others for another one, until the browser has seen what is there."""
 
-    go_on = threading.Event()
+    def __init__(self, gate=None):
+        self.gate = gate
 
     @track_metrics
     def process(self, events):
-        if events.metadata["entrystart"] > 0:
-            assert self.go_on.wait(60)
+        start, end = events.metadata["entrystart"], time.monotonic() + 120
+        while self.gate is not None and start > 0 and not Path(f"{self.gate}.{1 if start == 200 else 2}").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
         return {"n": len(events)}
 
     def postprocess(self, accumulator):
@@ -50,18 +53,17 @@ def fileset(tmp_path_factory):
     return {"ttbar": {"files": {write_nanoaod(folder / "ttbar.root", 800, 1, branches=10): "Events"}}}
 
 
-def measure(fileset, folder, name, chunksize=200):
-    executor = processor.IterativeExecutor(status=False)
+def measure(fileset, folder, name, chunksize=200, client=None, gate=None):
+    executor = processor.IterativeExecutor(status=False) if client is None else processor.DaskExecutor(client=client, status=False)
     runner = processor.Runner(executor=executor, schema=BaseSchema, chunksize=chunksize, savemetrics=True)
-    with MetricsCollector(executor, output_dir=folder, measurement_name=name) as mc:
-        runner(fileset, processor_instance=Held())
+    with MetricsCollector(client or executor, output_dir=folder, measurement_name=name) as mc:
+        runner(fileset, processor_instance=Held(gate))
     return mc
 
 
 @pytest.fixture(scope="module")
 def folder(fileset, tmp_path_factory):
     folder = tmp_path_factory.mktemp("measurements")
-    Held.go_on.set()
     for name, chunksize in (("first", 200), ("second", 400), ("third", 200)):
         measure(fileset, folder, name, chunksize)
     return folder
@@ -147,24 +149,61 @@ def test_ask(runs):
     runs.console.clear()
 
 
-def test_a_run_is_watched_to_its_end(runs, fileset, folder):
-    Held.go_on.clear()
-    run = threading.Thread(target=measure, args=(fileset, folder, "watched"))
+def test_a_run_of_a_cluster_is_watched_to_its_end(runs, fileset, folder, client, tmp_path):
+    gate, mc = str(tmp_path / "gate"), []
+    run = threading.Thread(target=lambda: mc.append(measure(fileset, folder, "watched", client=client, gate=gate)))
     run.start()
     try:
-        runs.wait_until(f"{NAMES}.includes('watched')")
+        runs.wait_until(f"{NAMES}.includes('watched')", 60)
         runs.wait_until("document.querySelector('.row .live') !== null")
         runs.screenshot(PICTURES / "board.png", whole=False)
         runs.evaluate("[...document.querySelectorAll('.row a')].find((one) => one.textContent === 'watched').click()")
-        runs.wait_until("document.querySelector('progress')?.value === 1")
+        runs.wait_until("document.querySelector('progress')?.value === 1", 60)
         assert runs.evaluate("document.querySelector('progress').max") == 4
-        assert "1 of 4" in runs.evaluate("document.getElementById('part-headline').textContent")
+        told = runs.evaluate("document.getElementById('part-progress').textContent")
+        assert "1 of 4" in told and "left" in told
+        # chunks by worker; what was sorted and where one was stays when more comes
+        runs.wait_until("document.querySelectorAll('#table-live-workers tbody tr').length >= 1")
+        runs.evaluate("document.querySelector('#table-live-workers th button').click()")
+        runs.evaluate("document.querySelector('#table-live-workers th button').focus()")
+        runs.wait_until("document.querySelector('#part-time polyline') !== null")
         runs.screenshot(PICTURES / "board-live.png")
+        runs.set_dark(True)
+        runs.screenshot(PICTURES / "board-live-dark.png")
+        runs.set_dark(False)
+        (tmp_path / "gate.1").touch()
+        runs.wait_until("document.querySelector('progress')?.value === 2", 60)
+        assert runs.evaluate("document.querySelector('#table-live-workers th').ariaSort") == "ascending"
+        assert runs.evaluate("document.activeElement.textContent") == "Worker"
     finally:
-        Held.go_on.set()
+        (tmp_path / "gate.1").touch()
+        (tmp_path / "gate.2").touch()
         run.join()
-    runs.wait_until("document.querySelector('.outcome')?.textContent.includes('Done: 4 of 4 chunks')")
+    assert mc[0].outcome == "done"
+    runs.wait_until("document.querySelector('.outcome')?.textContent.includes('Done: 4 of 4 chunks')", 60)
     runs.wait_until("document.querySelector('#chart-throughput')?.children.length > 0")
+
+
+def test_rows_by_the_keyboard(runs):
+    def press(key):
+        for kind in ("keyDown", "keyUp"):
+            runs.call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                      windowsVirtualKeyCode={"ArrowDown": 40, "ArrowUp": 38, "End": 35, "Home": 36, "Tab": 9}[key])
+
+    runs.evaluate("document.getElementById('window').focus()")
+    names = runs.evaluate(NAMES)
+    press("ArrowDown")
+    assert runs.evaluate("document.activeElement.textContent") == names[0]
+    press("ArrowDown")
+    assert runs.evaluate("document.activeElement.textContent") == names[1]
+    press("End")
+    assert runs.evaluate("document.activeElement.textContent") == names[-1]
+    runs.evaluate("document.querySelector('.row input').focus()")
+    press("ArrowDown")  # from tick to tick
+    assert runs.evaluate("document.activeElement.ariaLabel") == f"tick {names[1]}"
+    # everything that can be pressed has a name
+    assert runs.evaluate("[...document.querySelectorAll('a, button, input, select')].every((one) => "
+                         "(one.textContent || one.ariaLabel || one.labels?.length))")
 
 
 @pytest.mark.parametrize("width", [400, 800, 1400])
@@ -172,6 +211,9 @@ def test_it_fits(runs, width):
     runs.resize(width, 800)
     time.sleep(0.1)
     runs.screenshot(PICTURES / f"board-{width}.png", whole=False)
+    runs.set_dark(True)
+    runs.screenshot(PICTURES / f"board-{width}-dark.png", whole=False)
+    runs.set_dark(False)
     assert runs.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert runs.evaluate("[...document.querySelectorAll('.row')].every((row) => row.scrollWidth <= row.clientWidth + 1)")
 

@@ -69,6 +69,11 @@ def test_a_run_that_raised(kind, analysis, fileset, request, tmp_path):
     assert error["entry_start"] > 0 and error["entry_stop"] > error["entry_start"]
     ending = mc.run.ending
     assert ending["pieces"] == 12
+    if analysis is Tracked:  # no report of Coffea: the records tell how fast it was until then
+        assert metrics["total_events"] == sum(c["num_events"] for c in mc.chunk_metrics if "error" not in c) > 0
+        assert metrics["event_rate_wall_khz"] == pytest.approx(metrics["total_events"] / metrics["wall_time"] / 1000)
+    else:
+        assert metrics.get("total_events") is None
     assert 0 <= ending["pieces_done"] <= 10
     if kind == "iterative":
         assert ending["pieces_done"] == 5  # two datasets of two files of two chunks, and one more

@@ -183,6 +183,14 @@ def test_top_follows_a_run_to_its_end(fileset, tmp_path):
             frame = left.read("8 of 12 chunks done")
             os.write(left.fd, b"q")
             assert left.end() == 0
+            # A new size of the window is seen at once, not at the next look.
+            sized = Terminal(tmp_path / "it", "-i", "3600")
+            sized.read("q leaves")
+            sized.shown = b""
+            fcntl.ioctl(sized.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))
+            assert "q leaves" in sized.read("q leaves") and sized.exit is None
+            os.write(sized.fd, b"q")
+            assert sized.end() == 0
             assert stays.read("8 of 12 chunks done")
             plain = subprocess.Popen([PROGRAM, "top", str(tmp_path), "-i", "0.2"], stdout=subprocess.PIPE, text=True)
         finally:

@@ -19,6 +19,7 @@ import pytest
 import uproot
 from coffea import processor
 from coffea.nanoevents import BaseSchema
+from facility_parts import get
 from test_no_harm import left_behind
 
 import roastcoffea
@@ -97,10 +98,13 @@ def tiny(tmp_path_factory):
 class Road:
     """A way of running, and what it looks like when nobody is there."""
 
-    def __init__(self, collected, make_executor, fileset, folder, elsewhere=lambda places: None, points=None):
-        """`points` gives the folder of the checkpoints of a run."""
+    def __init__(self, collected, make_executor, fileset, folder, elsewhere=lambda places: None, points=None,
+                 inside=lambda: None, **options):
+        """`points` gives the folder of the checkpoints of a run; `inside` is called before it ends; `options` are the
+        collector's."""
         self.collected, self.make_executor, self.fileset = collected, make_executor, fileset
         self.folder, self.elsewhere, self.points = folder, elsewhere, points
+        self.inside, self.options = inside, options
         self.runs = 0
         self.records = 2
 
@@ -123,7 +127,7 @@ class Road:
         self.runs += 1
         analysis, runner = Analysis(), self.make_runner()
         state = dict(vars(runner))
-        mc = MetricsCollector(self.collected, output_dir=self.folder, measurement_name=f"run{self.runs}")
+        mc = MetricsCollector(self.collected, output_dir=self.folder, measurement_name=f"run{self.runs}", **self.options)
         output, phase, raised = None, "entering", None
         self.elsewhere(places)
         threading.setprofile(places)
@@ -132,6 +136,7 @@ class Road:
             with mc:
                 phase = "running"
                 output = runner(self.fileset, analysis)
+                self.inside()
                 phase = "leaving"
             phase = "over"
         except BaseException as error:
@@ -168,12 +173,13 @@ class Road:
                 wrong.append(f"lost without a note: {mc.notes}")
         return wrong
 
-    def walk(self, known, within=""):
+    def walk(self, known, within=("",)):
         """All places of this road that are not known yet, and what went wrong where."""
         first = Places()
         assert self.once(first) == []
         wrong = {}
-        for place in [place for place in tuple(first.seen) if place not in known and within in place[0]]:
+        for place in [place for place in tuple(first.seen)
+                      if place not in known and any(part in place[0] for part in within)]:
             places = Places(place)
             if found := self.once(places):
                 wrong[place] = found
@@ -185,9 +191,9 @@ walked: dict[tuple, None] = {}
 entered: set[str] = set()
 
 
-def check(road, within=""):
-    """`within` is in the names of the files that the road is walked for."""
-    first, wrong = road.walk(walked, within)
+def check(road, *within):
+    """Each of `within` is in the names of files that the road is walked for; all of them, if there is none."""
+    first, wrong = road.walk(walked, within or ("",))
     walked.update(first.seen)
     entered.update(first.entered)
     assert wrong == {}, "\n".join(f"{place}: {found}" for place, found in wrong.items())
@@ -222,6 +228,33 @@ def test_dask(tiny, tmp_path):
             return processor.DaskExecutor(client=client, status=False, retries=0)
 
         check(Road(client, executor, tiny, tmp_path, in_the_event_loop))
+
+
+def test_where_a_facility_looks(tiny, tmp_path, monkeypatch):
+    """The server of the scheduler, which others ask, and a file."""
+    distributed = pytest.importorskip("distributed")
+    from roastcoffea.backends import _exposed
+
+    monkeypatch.setattr(_exposed, "KEPT_SECONDS", 0.0)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
+                                 dashboard_address="127.0.0.1:0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        def in_the_event_loop(places):
+            client.run_on_scheduler(sys.setprofile, places)
+
+        def executor():
+            return processor.DaskExecutor(client=client, status=False, retries=0)
+
+        def ask():
+            """Dask's own page works, whatever ours does."""
+            for path, fine in (("/roast", (200, 404, 503)), ("/roast/metrics", (200, 404)), ("/metrics", (200,))):
+                assert get(f"http://127.0.0.1:{cluster.scheduler.http_server.port}{path}")[0] in fine, path
+
+        road = Road(client, executor, tiny, tmp_path, in_the_event_loop, inside=ask, dashboard=True,
+                    textfile=tmp_path / "run.prom")
+        check(road, "textfile", "_exposed", "_dask.py", "preload", "_scheduler", "_remote", "backends/dask", "collector")
 
 
 def test_parsl(tiny, tmp_path):

@@ -39,6 +39,7 @@ PUBLIC_HEADERS = {
     "advise.h": "analyse",
     "what_if.h": "analyse",
     "progress.h": "metrics",
+    "tally.h": "metrics",
     "format.h": "metrics",
     "json.h": "render",
     "export.h": "render",
@@ -64,7 +65,7 @@ ROOMS = {
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
 PYTHON_LAYERS = [
     ["_core"],
-    ["extras", "guard", "marks", "closures", "identity", "kernel", "preview", "facility"],
+    ["extras", "guard", "marks", "closures", "identity", "kernel", "preview", "facility", "answers"],
     ["utils", "instrumentation", "decorator", "channel", "tasks", "file_sizes", "provenance", "checkpoints",
      "endings"],
     ["aggregation"],
@@ -75,9 +76,10 @@ PYTHON_LAYERS = [
     ["advice", "comparison", "what_if"],
     ["skips", "screens"],
     ["preprocess_watch", "progress", "news"],
-    ["runner_watch", "results", "live", "computed"],
+    ["runner_watch", "results", "live", "computed", "textfile"],
     ["scaling_runs", "trend_runs"],
     ["web"],
+    ["preload"],
     ["work"],
     ["recorder"],
     ["collector"],

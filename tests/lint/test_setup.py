@@ -1,6 +1,7 @@
 """The set-up finds what is missing, says what to do about it, and does nothing twice."""
 
 import io
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -72,6 +73,47 @@ class Install(unittest.TestCase):
                 redirect_stderr(told):
             self.assertEqual(setup.main(), 1)
         self.assertIn("libcmocka-dev", told.getvalue())
+
+
+class Servers(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.policy = Path(folder.name) / "policy-rc.d"
+        self.installed: list[list[str]] = []
+        self.answers: list[int] = []
+
+    def install(self, packages: list[str]) -> None:
+        self.installed.append(packages)
+        self.answers.append(subprocess.run([self.policy], check=False).returncode)
+
+    def prepare(self, there: set[str], user: int = 0) -> str:
+        told = io.StringIO()
+        with mock.patch.object(setup, "POLICY", str(self.policy)), \
+                mock.patch.object(setup, "install_packages", self.install), \
+                mock.patch.object(setup.os, "geteuid", lambda: user), \
+                mock.patch.object(setup.shutil, "which", lambda name: name if name in there else None), \
+                redirect_stdout(told):
+            setup.prepare_servers()
+        return told.getvalue()
+
+    def test_what_is_missing_is_installed_and_not_started(self) -> None:
+        self.prepare({"apt-get", "xrootd"})
+        self.assertEqual((self.installed, self.answers), ([["prometheus"]], [101]))
+        self.assertFalse(self.policy.exists())
+        self.prepare({"apt-get", "xrootd", "prometheus"})
+        self.assertEqual(len(self.installed), 1)
+
+    def test_a_policy_that_is_there_stays(self) -> None:
+        self.policy.write_text("#!/bin/sh\nexit 7\n")
+        self.policy.chmod(0o755)
+        self.prepare({"apt-get"})
+        self.assertEqual(self.answers, [7])
+        self.assertTrue(self.policy.exists())
+
+    def test_who_cannot_install_goes_without(self) -> None:
+        self.assertIn("no prometheus", self.prepare({"apt-get", "xrootd"}, user=1000))
+        self.assertEqual(self.installed, [])
 
 
 class Command(unittest.TestCase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import shutil
 import socket
 import threading
@@ -12,13 +13,14 @@ import time
 import urllib.parse
 from pathlib import Path
 
+import numpy as np
 import pytest
 from leaks import assert_nothing_is_kept
 from test_trend import save
 
 import roastcoffea
 from roastcoffea import _core
-from roastcoffea.web import _ask
+from roastcoffea.web import _ask, _live
 from roastcoffea.web._access import Access, policy_of
 from roastcoffea.web._index import Index, Unreadable
 
@@ -46,6 +48,17 @@ class Asked:
             return answer.status, json.loads(body) if "json" in answer.headers.get("Content-Type", "") else body, answer.headers
         finally:
             connection.close()
+
+
+def open_files():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def wait_until(done):
+    end = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +107,7 @@ def test_pages(board):
 def test_a_run_that_goes_on_is_told_in_parts(board):
     status, told, _ = board.get("api/run/nightly/run002")
     assert status == 200 and told["state"] == "finished"
-    assert {"headline", "budget"} <= set(told["parts"]) and list(told["parts"]) == told["order"]
+    assert {"progress", "budget"} <= set(told["parts"]) and list(told["parts"]) == told["order"]
     _, again, _ = board.get(f"api/run/nightly/run002?since={told['version']}")
     assert again["parts"] == {} and again["order"] == told["order"]
 
@@ -132,9 +145,13 @@ def test_sql_that_never_ends(board, monkeypatch):
 def test_without_the_token_nothing_is_told(board):
     for path in ("", "run/run009", "api/runs", "api/sql/run009?q=select+1", "compare?run=run009&run=nightly/run000"):
         status, body, _ = board.get(path, token=False)
-        assert status == 403 and "run009" not in str(body), path
+        # but what was asked for
+        assert status == 403 and "run009" not in re.sub(r'name="run" value="[^"]*"', "", str(body)), path
     status, body, _ = board.get("?token=wrong", token=False)
     assert status == 403 and "not the token" in body
+    # the rest of an address that was sent to a colleague is not lost
+    _, body, _ = board.get("compare?run=a%22&run=b", token=False)
+    assert 'type="hidden" name="run" value="a&quot;"' in body and 'name="run" value="b"' in body
     assert board.get("static/board.css", token=False)[0] == 200
 
 
@@ -180,9 +197,13 @@ def test_links_and_pipes_are_not_read(folder, tmp_path):
     save(place, 50, 8.0)
     (place / "run050" / "extra").unlink(missing_ok=True)
     os.mkfifo(place / "run050" / "extra")
+    for number, file in ((51, "run.sqlite"), (52, "metadata.json")):
+        save(place, number, 8.0)
+        (place / f"run0{number}" / file).unlink()
+        os.mkfifo(place / f"run0{number}" / file)
     index = Index(place)
     assert "link" not in [row[0] for row in index.since(0)["rows"]]
-    for name in ("link", "inner", "run050"):
+    for name in ("link", "inner", "run050", "run051", "run052"):
         with pytest.raises(Unreadable):
             index.find(name)
 
@@ -210,16 +231,30 @@ def test_a_measurement_that_vanishes_or_is_damaged(tmp_path):
         asked.link.close()
 
 
-def test_a_thousand_connections_and_one_that_reads_slowly(board):
-    slow = socket.create_connection(("127.0.0.1", board.port))
-    slow.sendall(f"GET /run/nightly/run000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {board.token}\r\n\r\n".encode())
-    held = [socket.create_connection(("127.0.0.1", board.port)) for _ in range(500)]
+def test_a_thousand_connections_and_clients_that_read_slowly(board):
+    """Half of them have sent a part of a request; twenty more ask for a report and read nothing of it."""
+    address, before = ("127.0.0.1", board.port), open_files()
+    ask = f"GET /run/nightly/run000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {board.token}\r\n\r\n".encode()
+    held = []
     try:
+        for _ in range(20):
+            slow = socket.socket()
+            held.append(slow)
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.settimeout(60)
+            slow.connect(address)
+            slow.sendall(ask)
+        held += [socket.create_connection(address, timeout=60) for _ in range(1000)]
+        for one in held[20::2]:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: loc")
         assert board.get("api/runs")[0] == 200
+        assert held[0].recv(9) == b"HTTP/1.1 "
+        assert board.get("run/nightly/run001")[0] == 200
     finally:
-        for one in [*held, slow]:
+        for one in held:
             one.close()
     assert board.get("api/runs")[0] == 200
+    wait_until(lambda: open_files() <= before + 8)  # of all of them nothing is kept
 
 
 def test_another_base(folder):
@@ -229,6 +264,150 @@ def test_another_base(folder):
         _, body, _ = asked.get("")
         assert 'href="/user/me/proxy/8799/static/board.css"' in body and 'data-base="/user/me/proxy/8799/"' in body
         assert "/user/me/proxy/8799/ask/run009" in asked.get("run/run009")[1]
+        # for a notebook, which knows the server that shows it, and not the port
+        assert f'href="/user/me/proxy/8799/?token={asked.token}"' in asked.link._repr_html_()
+        # a proxy that takes its path off
+        asked.base = "/"
+        status, body, _ = asked.get("run/run009")
+        assert status == 200 and "/user/me/proxy/8799/ask/run009" in body
+        for path in ("", "user/me/proxy/8799/"):
+            headers = asked.get(f"{path}run/run009?token={asked.token}", token=False)[2]
+            assert headers["Location"] == "/user/me/proxy/8799/run/run009"
+            assert "Path=/user/me/proxy/8799/" in headers["Set-Cookie"]
+    finally:
+        asked.link.close()
+
+
+# ---- a run that goes on ----
+
+
+class Growing:
+    """A measurement that is being written; all of it at the end."""
+
+    def __init__(self, path, start=1.79e9):
+        self.path, self.start, self.pieces, self.done = path, start, 40, 0
+        self.live = _core.LiveMeasurement(path)
+        self.grow(0)
+
+    def grow(self, count=5, failed=()):
+        news = [self._chunk(self.done + i, self.done + i in failed) for i in range(count)]
+        self.done += count
+        self.live.append(_core.Run(
+            t_start=self.start, t_end=self.start + 10 + self.done, chunks=news, meta={"processor": "Live"},
+            report={"chunks": self.done, "entries": 100 * self.done},
+            ending={"pieces": self.pieces, "pieces_done": self.done}))
+
+    def _chunk(self, number, failed):
+        start = self.start + 10 + number
+        made = {"t_start": start, "t_end": start + 1, "duration": 1.0, "num_events": 100 + number,
+                "dataset": "<i>data</i>", "file": f"f{number % 3}.root", "worker": f"tcp://w{number % 4}", "entry_start": 0,
+                "entry_stop": 100}
+        return made | ({"error": f"ValueError: <b>bad</b> {number}"} if failed else {})
+
+
+@pytest.fixture
+def growing(tmp_path):
+    made = Growing(tmp_path / "live")
+    yield made
+    try:
+        made.live.abandon()
+    except (OSError, RuntimeError):
+        pass
+
+
+def test_news_add_up_to_the_whole(growing, monkeypatch):
+    read, load_news = [], _core.load_news
+
+    def counted(path, after):
+        found = load_news(path, after)
+        read.append(len(found[0].chunk_columns(["t_start"])))
+        return found
+
+    monkeypatch.setattr(_core, "load_news", counted)
+    follows = _live.LiveRun(str(growing.path))
+    follows.look()
+    for failed in ((), (7, 8), (), range(15, 20), ()):
+        growing.grow(5, failed)
+        parts = follows.look()
+    assert read == [0, 5, 5, 5, 5, 5]  # each chunk once
+    assert parts == _live.LiveRun(str(growing.path)).look()
+    assert "25 of 40 chunks done" in parts["progress"] and 'value="25"' in parts["progress"]
+    assert "about 15.0 s left" in parts["progress"]
+    assert "&lt;b&gt;bad&lt;/b&gt; 19" in parts["failures"] and parts["failures"].count("<li>") == 7
+    assert "<b>" not in parts["failures"] and "<i>data" not in parts["failures"]
+    assert parts["workers"].count("tcp://w") == 4 and "<polyline" in parts["time"]
+
+
+def test_before_the_first_chunk_there_is_nothing_to_find(growing):
+    run = _live.LiveRun(str(growing.path))
+    quick = run.look()
+    run.look_at_all()
+    parts = run.parts(quick)
+    assert "The first chunk is awaited." in parts["progress"]
+    assert "findings" not in parts and "not complete" not in str(parts)
+    growing.grow(5)
+    assert "about 35.0 s left" in run.look()["progress"]
+    run.look_at_all()
+    assert "findings" in run.parts({})
+
+
+def test_times_become_coarser_but_nothing_is_lost():
+    grid, whole = _live.Grid(), _live.Grid()
+    starts = np.linspace(0, 5000, 700)
+    for part in np.array_split(starts, 50):
+        grid.add(part, part + 3, np.full(len(part), 2.0))
+    whole.add(starts, starts + 3, np.full(len(starts), 2.0))
+    assert len(grid.sums) <= _live.BINS and grid.width == whole.width and grid.first == whole.first
+    np.testing.assert_allclose(grid.sums, whole.sums)
+    assert grid.sums.sum() == pytest.approx(1400)
+    grid.add(np.array([-40.0]), np.array([-39.0]), np.array([7.0]))  # one that comes late
+    assert grid.sums.sum() == pytest.approx(1407) and grid.sums[0] == pytest.approx(7)
+
+
+def test_another_run_under_the_same_name(growing, tmp_path):
+    run = _live.LiveRun(str(growing.path))
+    growing.grow(20)
+    assert "20 of 40" in run.look()["progress"]
+    growing.live.abandon()
+    growing.__init__(growing.path, 1.8e9)
+    growing.grow(5)
+    parts = run.look()
+    assert "5 of 40" in parts["progress"] and parts == _live.LiveRun(str(growing.path)).look()
+
+
+def test_all_chunks_are_looked_at_seldom(growing, tmp_path, monkeypatch):
+    asked, looks = Asked(tmp_path), []
+    look_at_all = _live.LiveRun.look_at_all
+    monkeypatch.setattr(_live.LiveRun, "look_at_all", lambda self: looks.append(1) or look_at_all(self))
+    monkeypatch.setattr(_live, "PAUSE", 1e9)
+    try:
+        told = asked.get("api/run/live")[1]
+        assert told["state"] == "live" and "progress" in told["parts"]
+        for _ in range(3):
+            growing.grow(5)
+            told = asked.get(f"api/run/live?since={told['version']}")[1]
+            assert {"progress", "workers", "time"} <= set(told["parts"]) and "tiles" not in told["parts"]
+        assert looks == [1]
+        assert "looked at every" in asked.get("api/run/live")[1]["parts"]["age"]
+    finally:
+        asked.link.close()
+
+
+def test_a_run_that_vanishes_or_is_damaged_while_it_is_shown(growing, tmp_path):
+    save(tmp_path, 1, 7.0)
+    asked = Asked(tmp_path)
+    try:
+        growing.grow(5)
+        assert asked.get("api/run/live")[0] == 200
+        for file in growing.path.glob("run.sqlite*"):
+            file.write_bytes(b"no database " * 1000)
+        status, told, _ = asked.get("api/run/live")
+        assert status in (404, 422) and told["error"]
+        shutil.rmtree(growing.path)
+        status, told, _ = asked.get("api/run/live")
+        assert status in (404, 422) and told["error"]
+        assert asked.get("run/live")[0] in (404, 422)
+        assert asked.get("run/run001")[0] == 200 and asked.get("api/run/run001")[0] == 200
     finally:
         asked.link.close()
 
@@ -261,12 +440,32 @@ def test_only_what_changed_is_read_again(folder, monkeypatch):
     index._looked = -1e9
     index.look()
     assert asked == []
+
+    def news():
+        index._looked = -1e9
+        told = index.since(index.version)
+        read = [Path(one).name for one in asked]
+        asked.clear()
+        return [row[0] for row in told["rows"]], told["gone"], read
+
     added = save(folder / "nightly", 60, 4.0)
-    index._looked = -1e9
-    assert [row[0] for row in index.since(index.version)["rows"]] == ["nightly/run060"]
+    assert news() == (["nightly/run060"], [], ["run060"])
+    save(folder / "nightly", 60, 5.0)  # another one in its place
+    assert news() == (["nightly/run060"], [], ["run060"])
     shutil.rmtree(added)
-    index._looked = -1e9
-    assert index.since(index.version)["gone"] == ["nightly/run060"]
+    assert news() == ([], ["nightly/run060"], [])
+    (folder / "new" / "empty").mkdir(parents=True)  # a run that comes later than its folder
+    assert news() == ([], [], ["new"])
+    save(folder / "new" / "empty", 61, 4.0)
+    assert news() == (["new/empty/run061"], [], ["run061"])
+    shutil.rmtree(folder / "new")
+    assert news() == ([], ["new/empty/run061"], [])
+
+
+def test_a_folder_that_is_a_measurement(folder):
+    index = Index(folder / "nightly" / "run000")
+    assert [row[0] for row in index.since(0)["rows"]] == ["run000"]
+    assert index.find("run000")["path"] == str(folder / "nightly" / "run000")
 
 
 def test_list_runs(folder, tmp_path):

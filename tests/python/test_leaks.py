@@ -172,7 +172,7 @@ def use_taskvine_log():
 
 def use_functions():
     _core.catalogue()
-    _core.format_value(0.025, "s")
+    _core.format_value(0.025, "s"), _core.format_column([0.025, None], "s")
     fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), {"run:1", "run:2"})
     _core.shift_clocks(fresh, {"tcp://somewhere:1": 30.0}), _core.name_workers(fresh, _core.Attempts())
     _core.hold_clock(), _core.now(), _core.machine_cpu(), _core.release_clock()

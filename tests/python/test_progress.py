@@ -13,7 +13,7 @@ import pytest
 from report_samples import chunk, series
 
 from roastcoffea import MetricsCollector, screens
-from roastcoffea._core import ChunkLog
+from roastcoffea._core import ChunkLog, Tally, prometheus_live
 from roastcoffea.news import NewsThread
 from roastcoffea.progress import Counted, LiveLine, Pieces, fitted
 
@@ -293,3 +293,31 @@ def test_the_shortest_interval_counts():
     thread.stop()
     thread.stop()
     assert len(slow.taken) == len(quick.taken)
+
+
+# ---- for Prometheus ----
+
+
+def test_a_tally_counts_by_dataset():
+    tally = Tally()
+    tally.add(ChunkLog([{"dataset": "a", "num_events": 5, "duration": 0.5}, {"dataset": "a", "error": "ValueError: no"},
+                        {"bytes_read": 7}]))
+    assert tally.rows() == [
+        {"dataset": "a", "done": 1, "failed": 1, "events": 5, "bytes": None, "seconds": 0.5},
+        {"dataset": "", "done": 1, "failed": 0, "events": None, "bytes": 7, "seconds": None},
+    ]
+    with pytest.raises(TypeError):
+        tally.add(5)
+
+
+def test_runs_that_go_on_as_text():
+    assert prometheus_live([]) == ""
+    text = prometheus_live([{"run": "a\udc80\n", "tally": None, "workers": 2, "memory": None}, {"run": "b", "workers": 3.0}])
+    assert text.splitlines()[1:] == [
+        "# HELP roast_cluster_workers Workers now (cluster_workers): Workers there are now.",
+        'roast_cluster_workers{run="a\\\\udc80\\n"} 2', 'roast_cluster_workers{run="b"} 3',
+    ]
+    assert "nan" not in prometheus_live([{"run": "a", "workers": float("nan"), "memory": float("inf")}])
+    for wrong in (5, [5], [{}], [{"run": 5}], [{"run": "a", "tally": 5}], [{"run": "a", "workers": "many"}]):
+        with pytest.raises(TypeError):
+            prometheus_live(wrong)

@@ -279,6 +279,13 @@ def test_tables_add_up():
     assert memory["tcp://10.0.0.3:40000"] == 1e9 + 3e8 + 1e7 * 29
 
 
+def test_a_column_has_one_unit():
+    for rows, rest in (found[1:] for found in Tables(report_html(large())).found.values()):
+        for column in zip(*rows, *rest):
+            units = {shown.rpartition(" ")[2] for shown, value in column if value and " " in shown}
+            assert len(units) <= 1, column
+
+
 def test_long_tables_end_with_the_others():
     results = large()
     values, rest = Tables(report_html(results)).column("table-file", "Events")

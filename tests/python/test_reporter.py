@@ -92,7 +92,7 @@ def test_nothing_to_show():
     ("resources", "peak_memory_bytes", "Memory per Worker 7 B at the peak"),
     ("resources", "core_efficiency", "Core Efficiency 700.0 % of wall time"),
     ("resources", "speedup_factor", "Speedup 7.00 ×"),
-    ("timing", "num_chunks", "Time in process() 7 chunks"),
+    ("timing", "num_chunks", "Time in process() (Coffea) 7 chunks"),
     ("timing", "avg_cpu_time_per_chunk", "7.00 s a chunk"),
     ("fine_metrics", "compression_time_seconds", "Compression 7.00 s out"),
     ("fine_metrics", "decompression_time_seconds", "Compression 7.00 s in"),

@@ -50,7 +50,7 @@ class Analysis:
 analysis = Analysis()
 with MetricsCollector(processor_instance=analysis, output_dir=sys.argv[1]) as mc:
     mc.extract_metrics_from_output(analysis.process(1000))
-    mc.set_coffea_report({"entries": 1000, "bytesread": 10, "processtime": 0.1, "chunks": 1})
+    mc.set_coffea_report({"entries": 1000, "bytesread": 10, "processtime": 1e-4, "chunks": 1})
 print(mc.get_metrics()["num_successful_chunks"])
 """
 
@@ -174,7 +174,7 @@ def test_it_measures_and_shows(installed, hidden, tmp_path):
     assert run(installed / "python", "-c", MEASURE, tmp_path / "runs", environment=hidden) == "1\n"
     (measured,) = (tmp_path / "runs").iterdir()
     shown = run(installed / "roast", "show", measured, environment=hidden)
-    assert "1,000" in shown and "Analysis" in shown, shown
+    assert "1,000" in shown and shown.startswith("Done"), shown
     assert "selection" in run(installed / "roast", "sql", measured, "SELECT name FROM sections", environment=hidden)
 
     told = run(installed / "python", "-c", EXTRAS, measured, environment=hidden, folder=tmp_path)

@@ -55,7 +55,8 @@ def look(dask_scheduler: Any) -> dict[str, Any]:
 
 async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     """Puts our plugin onto the scheduler, where it has this package; one that is there already stays, as the first
-    answer may have been lost. What `look` says; why the workers cannot be sampled, if so; `zero`, the moment that the
+    answer may have been lost. What `look` says; why the workers cannot be sampled, or the run not be
+    shown on the scheduler's server, if so; `zero`, the moment that the
     steady clock counts from; when this began and ended by that clock; and the counters of this process and of the
     workers, as the run begins."""
     begun = _steady()
@@ -85,9 +86,11 @@ def _now() -> float:
 
 
 async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
-    found = {**look(dask_scheduler), "unsampled": None}
+    found = {**look(dask_scheduler), "unsampled": None, "unshown": None}
     if found["problem"] is not None or order["name"] in dask_scheduler.plugins:
         return found
+    import importlib
+
     from roastcoffea.backends._scheduler import RunPlugin
 
     try:
@@ -96,6 +99,12 @@ async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         dask_scheduler.add_plugin(plugin, name=plugin.name)
     except Exception as error:
         return {**found, "problem": f"{type(error).__name__}: {error}"}
+    try:
+        if order["page"] is not None:
+            importlib.import_module(order["page"]).put_on(dask_scheduler)
+        plugin.show(order["label"], order["page"] is not None)
+    except Exception as error:
+        found["unshown"] = f"{type(error).__name__}: {error}"
     if order["interval"] is not None:
         try:
             plugin.start_sampling(order["interval"])

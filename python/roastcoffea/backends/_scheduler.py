@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from roastcoffea._core import WorkerSeries, hold_clock, release_clock, sample_workers
+from roastcoffea.backends._exposed import LiveRun, end_run, open_run
 from roastcoffea.backends._remote import ask_counters
 from roastcoffea.backends._spans import ANNOTATION
 from roastcoffea.backends._task_watch import TaskWatch
@@ -69,11 +70,17 @@ class RunPlugin(SchedulerPlugin):
         for address in scheduler.workers:
             self._note_delay(address)
         self._start_watching()
+        self.live: LiveRun | None = None
+
+    def show(self, label: str, asked: bool) -> None:
+        """On the page of the scheduler's server, if it has one; `asked`: the collector has asked for it."""
+        self.live = open_run(self.scheduler, label, asked)
 
     def remove(self) -> None:
         """Leaves nothing behind."""
         self.stop_sampling()
         self.stop_watching()
+        end_run(self.live)
         self._forget_farewell()
         for task in self._asked:
             task.cancel()
@@ -92,6 +99,7 @@ class RunPlugin(SchedulerPlugin):
         """Stops collecting. Data that was handed over is kept for a while, as the answer may be lost."""
         self.stop_sampling()
         self.stop_watching()
+        end_run(self.live)
         self._retired = True
         self._remove_later()
 
@@ -276,6 +284,8 @@ class RunPlugin(SchedulerPlugin):
             self._arrived.set()
 
     def _keep(self, data: bytes) -> None:
+        if self.live is not None:
+            self.live.take(data)
         if self._message_bytes + len(data) > self.message_limit:
             self._dropped += 1
             return

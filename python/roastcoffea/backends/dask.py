@@ -44,6 +44,8 @@ REDUCER = "reduce"
 CLOCKS_AGREE = 0.1
 # A clock that is wrong by more gets a note.
 CLOCK_IS_WRONG = 1.0
+# The module that shows runs on the scheduler's own server.
+PAGE = "roastcoffea.preload"
 # How many bytes of messages are kept until they are fetched.
 MESSAGE_LIMIT = 1_000_000_000
 # Seconds until a span without CPU time is read again, if a worker did not answer.
@@ -63,6 +65,8 @@ class DaskSource(Source):
     how_to_install = (
         'client.register_plugin(distributed.PipInstall(packages=["roastcoffea"])) installs it on all workers'
     )
+
+    has_dashboard = True
 
     def __init__(self, client: Any, span_name: str | None = SPAN_NAME) -> None:
         """`span_name`: None if no span of Dask is to be opened."""
@@ -119,6 +123,8 @@ class DaskSource(Source):
             "client": self.client.id,
             "message_limit": MESSAGE_LIMIT,
             "interval": interval,
+            "label": self.label,
+            "page": PAGE if self.dashboard else None,
             "ask": dumps(by_value(begin_worker)),
             "forget": dumps(by_value(forget_worker)),
             "timeout": WORKER_TIMEOUT,
@@ -138,6 +144,8 @@ class DaskSource(Source):
             self._client_side = ClientSide(self.client, self._topic, MESSAGE_LIMIT, self._zero)
             if interval is not None:
                 self._client_side.start_sampling(interval)
+        if self.dashboard and (why := found["problem"] or found["unshown"]) is not None:
+            self.notes.add(f"the run is not shown on Dask's server: {why}")
         if found["unsampled"] is not None:
             self.notes.add(f"the workers could not be sampled: {found['unsampled']}")
         if found["spans"] and self._span_name is not None:
@@ -560,7 +568,7 @@ def _list(names: Iterable[str], most: int = 5) -> str:
 
 
 def _tasks(groups: dict[str, int]) -> str:
-    return _list(f"{count} tasks named {name}" for name, count in sorted(groups.items()))
+    return _list(f"{count} task{'' if count == 1 else 's'} named {name}" for name, count in sorted(groups.items()))
 
 
 def _has_cpu(result: dict[str, Any]) -> bool:

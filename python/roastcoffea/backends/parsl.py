@@ -24,6 +24,7 @@ from roastcoffea.backends._remote import read_counters
 from roastcoffea.backends.local import _Sampler
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.channel import flush, take_memory
+from roastcoffea.extras import needed
 from roastcoffea.guard import Notes, attempt, words
 from roastcoffea.marks import Mark
 
@@ -253,6 +254,7 @@ class ParslSource(Source):
 
 
 def _loaded_kernel() -> Any:
+    needed("this backend", "parsl", "parsl")
     import parsl
 
     return parsl.dfk()

@@ -84,6 +84,10 @@ class Source(ABC):
     that is entered again calls `begin` again: nothing of the run before may be in the next one."""
 
     how_to_install = ""  # in words: how workers that lack this package get it
+    has_dashboard = False  # whether the engine has a server that can show the run
+    # Set before `begin`.
+    label = ""  # the name of the run, for others
+    dashboard = False  # whether the run is to be shown on that server
 
     @abstractmethod
     def begin(self, interval: float | None) -> Engine:

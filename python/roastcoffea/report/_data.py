@@ -10,6 +10,11 @@ from typing import Any, Protocol
 from roastcoffea import _core
 
 
+# The columns of the table of chunks that tables and charts use. Of a million chunks all columns take seconds.
+CHUNK_COLUMNS = ("t_start", "t_end", "duration", "num_events", "dataset", "file", "entry_start", "entry_stop", "bytes_read",
+                 "cpu_user_s", "cpu_system_s", "mem_peak_mb", "worker", "before_process_s", "error", "host")
+
+
 class Results(Protocol):
     """A collector whose run has ended, or a run from disk."""
 
@@ -31,7 +36,7 @@ class Source:
         self.results = results
         self.run = results.run
         self.metrics: Mapping[str, Any] = results.metrics
-        self.chunks = self.run.chunks
+        self.chunks = self.run.chunk_columns(CHUNK_COLUMNS)
         self.summary = _core.Summary(self.run)
         self.tables = {table["id"]: table for table in self.summary.tables if table["shown"]}
 

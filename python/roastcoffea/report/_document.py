@@ -48,7 +48,7 @@ def document(
         f'<link rel="icon" href="{_ICON}"><title>{text(title)}</title>'
         f"<style>{part('report.css')}</style></head>"
         f"<body>{_header(links, home)}<main>{top}{body}</main>{_footer(hint)}"
-        f"{data}<script>{part('report.js')}</script></body></html>\n"
+        f"{data}<script>{part('tables.js')}</script><script>{part('report.js')}</script></body></html>\n"
     )
 
 

@@ -54,4 +54,4 @@ def _lines(value: Any) -> list[str]:
 
 
 def _figure(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return format_value(value, "1") if isinstance(value, float) else str(value)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from roastcoffea._core import format_value
+from roastcoffea._core import format_column
 
 # Characters that a browser would not show, or that would turn the direction of what follows.
 _UNSEEN = re.compile(
@@ -65,29 +64,22 @@ class Row(NamedTuple):
     cells: Sequence[Any]
 
 
-def number(value: float | int | None, unit: str) -> str:
-    """A number as people read it."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    return format_value(value, unit)
+def _name_cell(value: Any) -> str:
+    kind = "name" if value is not None and len(str(value)) > SHORT_NAME else "name short"
+    return f'<td class="{kind}">{name(value) if value is not None else "-"}</td>'
 
 
-def _cell(value: Any, column: Column) -> str:
-    if column.unit is None:
-        kind = "name" if value is not None and len(str(value)) > SHORT_NAME else "name short"
-        return f'<td class="{kind}">{name(value) if value is not None else "-"}</td>'
-    shown = number(value, column.unit)
+def _number_cell(value: Any, shown: str) -> str:
     key = "" if shown == "-" else f' data-v="{float(value)!r}"'
     return f"<td{key}>{text(shown)}</td>"
 
 
-def _used(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    """Columns of which at least one row has something."""
-    return [
-        place
-        for place, column in enumerate(columns)
-        if column.unit is None or any(number(row.cells[place], column.unit) != "-" for row in rows)
-    ]
+def _cells(column: Column, values: Sequence[Any]) -> list[str]:
+    """Those of one column, in one unit; none if no row has something."""
+    if column.unit is None:
+        return [_name_cell(value) for value in values]
+    shown = format_column(values, column.unit)
+    return [_number_cell(*one) for one in zip(values, shown)] if any(one != "-" for one in shown) else []
 
 
 def table(
@@ -99,16 +91,12 @@ def table(
 ) -> str:
     """A table that is sorted by a click on a heading; `rest` stays below. `first`: the column by
     which the rows come sorted already."""
-    used = _used(columns, [*rows, rest] if rest is not None else rows)
-    head = "".join(_heading(columns[place], place == first) for place in used)
-    body = "".join(
-        _row([row.cells[place] for place in used], [columns[place] for place in used])
-        for row in rows
-    )
-    foot = ""
-    if rest is not None:
-        cells = _row([rest.cells[place] for place in used], [columns[place] for place in used])
-        foot = f"<tfoot>{cells}</tfoot>"
+    shown = rows if rest is None else [*rows, rest]
+    cells = [_cells(column, [row.cells[place] for row in shown]) for place, column in enumerate(columns)]
+    head = "".join(_heading(column, place == first) for place, column in enumerate(columns) if cells[place])
+    lines = [f"<tr>{''.join(line)}</tr>" for line in zip(*filter(None, cells))]
+    foot = "" if rest is None else f"<tfoot>{lines.pop()}</tfoot>"
+    body = "".join(lines)
     return (
         f'<div class="scroll" tabindex="0"><table class="sortable" id="{text(identity)}">'
         f"<thead><tr>{head}</tr></thead>"
@@ -136,10 +124,6 @@ def _heading(column: Column, sorted_by: bool) -> str:
     order = ' aria-sort="descending"' if sorted_by else ""
     button = f'<button type="button">{text(column.heading)}</button>'
     return f'<th scope="col"{kind}{hint}{order}>{button}</th>'
-
-
-def _row(cells: Sequence[Any], columns: Sequence[Column]) -> str:
-    return f"<tr>{''.join(_cell(value, column) for value, column in zip(cells, columns))}</tr>"
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:

@@ -61,7 +61,7 @@ _WORKERS = (
     (Column("Worker memory", "bytes", "highest sample"), "peak_memory_bytes"),
     (Column("Of its limit", "%"), "peak_memory_percent"),
     (Column("Spilled", "bytes", "highest sample"), "peak_spilled_bytes"),
-    (Column("CPU", "%", "of its threads, mean over samples"), "mean_cpu_percent"),
+    (Column("CPU, sampled", "%", "of its threads, mean over samples"), "mean_cpu_percent"),
 )
 
 
@@ -123,7 +123,10 @@ def workers(source: Source) -> str:
 
 
 def branches(source: Source) -> str:
-    reads = source.run.reads
+    known: Mapping[str, Mapping[str, Any]] | None = source.metrics.get("branch_read_metrics")
+    if known is not None:
+        return _known_branches(known)
+    reads = source.run.reads  # of a measurement of 0.1.x
     names = reads.categories("branch") if len(reads) else []
     if not names:
         return ""
@@ -136,19 +139,30 @@ def branches(source: Source) -> str:
     return _table("Branch", names, found, _BRANCHES)
 
 
+def _known_branches(known: Mapping[str, Mapping[str, Any]]) -> str:
+    if not known:
+        return ""
+    found = _of_entries(known, ("bytes", "uncompressed_bytes", "seconds", "count", "num_chunks"))
+    order = "bytes" if np.isfinite(found["bytes"]).any() else "seconds"
+    chosen = top(np.arange(len(known)), len(known), found, order=order, limit=LIMIT)
+    chosen.columns["rows"] = chosen.columns.pop("num_chunks")
+    return _table("Branch", list(known), chosen, _BRANCHES)
+
+
+def _of_entries(entries: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: numbers([entry.get(key) for entry in entries.values()]) for key in keys}
+
+
 def sections(source: Source) -> str:
     entries: Mapping[str, Mapping[str, Any]] = source.metrics.get("sections") or {}
     if not entries:
         return ""
 
-    def figures(*keys: str) -> dict[str, list[float | None]]:
-        return {key: [entry.get(key) for entry in entries.values()] for key in keys}
-
     found = top(
         np.arange(len(entries)),
         len(entries),
-        figures("total_duration", "self_duration", "count", "total_bytes"),
-        figures("max_mem_delta_mb"),
+        _of_entries(entries, ("total_duration", "self_duration", "count", "total_bytes")),
+        _of_entries(entries, ("max_mem_delta_mb",)),
         limit=LIMIT,
     )
     return _table("Section", list(entries), found, _SECTIONS)

@@ -20,8 +20,9 @@ PORT = 8799
 class Link:
     """The address of a board; ``close()`` ends it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, proxied: bool = False) -> None:
         self.url = url
+        self._proxied = proxied  # seen under another name than that of the address
         self._end: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def close(self) -> None:
@@ -36,7 +37,9 @@ class Link:
     def _repr_html_(self) -> str:
         from roastcoffea.report._markup import text
 
-        return f'<a href="{text(self.url)}" target="_blank" rel="noopener">{text(self.url.partition("?")[0])}</a>'
+        # Behind a proxy the browser knows the server that shows the notebook, and the path below it.
+        to = "/" + self.url.split("/", 3)[3] if self._proxied else self.url
+        return f'<a href="{text(to)}" target="_blank" rel="noopener">{text(to.partition("?")[0])}</a>'
 
 
 async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = PORT, base_url: str = "/",
@@ -54,7 +57,8 @@ async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: i
             raise
         server, bound = board.listen(host, 0)
     name = f"[{host}]" if ":" in host else host
-    link = Link(f"http://{name}:{bound}{board.pages.base}?token={board.access.token}")
+    link = Link(f"http://{name}:{bound}{board.pages.base}?token={board.access.token}",
+                proxied=board.pages.base != "/")
     if ready is not None:
         ready.set_result(link)
     try:

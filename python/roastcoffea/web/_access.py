@@ -12,7 +12,13 @@ import socket
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-__all__ = ["Access", "policy_of"]
+__all__ = ["HEADERS", "Access", "policy_of"]
+
+# Of every answer.
+HEADERS = {
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+}
 
 _LOCAL = ("localhost", "localhost.localdomain")
 

@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from roastcoffea import _core
 
@@ -16,6 +16,8 @@ __all__ = ["Index", "Unreadable"]
 
 # The folders are looked at once in so many seconds, however many ask.
 PACE = 1.0
+DEPTH = 16  # of folders in folders, as the engine searches them
+MOST_FOLDERS = 20_000  # that are watched
 # What a row of the table needs.
 KEYS = ("name", "state", "when", "outcome", "wall_time", "total_events", "data_rate_gbps", "useful_rate_gbps",
         "event_rate_wall_khz", "avg_workers", "core_efficiency", "chunksize", "executor", "processor", "config", "error")
@@ -25,12 +27,25 @@ class Unreadable(Exception):
     """A measurement that is not there, or that must not be read; the text says why."""
 
 
-def _stamp(path: str) -> int | None:
+def _stamp(path: Path) -> int | None:
     """Changes when something is added to a folder or removed from it."""
     try:
         return os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
         return None
+
+
+class Folder(NamedTuple):
+    stamp: int | None
+    depth: int
+    inside: dict[str, int]  # the folders in it, with a number that changes when one is replaced
+
+
+def _folders_in(path: Path) -> dict[str, int]:
+    try:
+        return {one.name: one.inode() for one in os.scandir(path) if one.is_dir(follow_symlinks=False)}
+    except OSError:
+        return {}
 
 
 class Index:
@@ -42,7 +57,7 @@ class Index:
         self._runs: dict[str, dict[str, Any]] = {}  # by name
         self._changed: dict[str, int] = {}  # the version in which each became what it is
         self._gone: dict[str, int] = {}
-        self._folders: dict[str, int | None] = {}
+        self._folders: dict[Path, Folder] = {}  # those that are no measurements
         self._looked = -PACE
         self._lock = threading.Lock()
 
@@ -53,24 +68,55 @@ class Index:
         with self._lock:
             if time.monotonic() - self._looked < PACE:
                 return
-            if self._folders != {path: _stamp(path) for path in self._folders} or not self._folders:
-                self._look_at_all()
-            else:
-                self._look_at_live()
+            if not self._folders:
+                self._add(self.folder, 0)
+            for path, known in list(self._folders.items()):
+                if path in self._folders and known.stamp != _stamp(path):
+                    self._look_into(path, known.depth)
+            self._look_at_live()
             self._looked = time.monotonic()
 
-    def _look_at_all(self) -> None:
-        stamps = {path: _stamp(path) for path in self._folders}
-        found = {run["name"]: run for run in json.loads(_core.list_runs(self.folder))}
-        self._take(found, [name for name in self._runs if name not in found])
-        parents = {str(self.folder)}
-        for run in found.values():
-            for parent in Path(run["path"]).parents:
-                if str(parent) in parents or self.folder not in parent.parents:
-                    break
-                parents.add(str(parent))
-        # One that changed while it was read is read again.
-        self._folders = {path: stamps.get(path, _stamp(path)) for path in parents}
+    def _add(self, path: Path, depth: int) -> None:
+        """What is in a folder that was not there before: a measurement, or folders with some."""
+        try:
+            runs = json.loads(_core.list_runs(path))
+        except (OSError, ValueError):  # it is gone again
+            return
+        found = {self._name(run["path"]): run for run in runs}
+        self._take({name: {**run, "name": name} for name, run in found.items()}, [])
+        self._watch(path, depth)
+
+    def _name(self, path: str) -> str:
+        """As it is shown and asked for: the path below the folder."""
+        name = Path(path).relative_to(self.folder).as_posix()
+        return name if name != "." else self.folder.name
+
+    def _watch(self, path: Path, depth: int) -> None:
+        """Remembers what a folder has, and the folders in it that are no measurements. One that changes meanwhile is looked
+        into again."""
+        if self._name(str(path)) in self._runs or depth > DEPTH or len(self._folders) >= MOST_FOLDERS:
+            return
+        self._folders[path] = known = Folder(_stamp(path), depth, _folders_in(path))
+        for name in known.inside:
+            self._watch(path / name, depth + 1)
+
+    def _look_into(self, path: Path, depth: int) -> None:
+        before = self._folders[path].inside
+        self._folders[path] = known = Folder(_stamp(path), depth, _folders_in(path))
+        for name in before:
+            if known.inside.get(name) != before[name]:
+                self._forget(path / name)
+        for name in known.inside:
+            if known.inside[name] != before.get(name):
+                self._add(path / name, depth + 1)
+        if known.stamp is None:
+            del self._folders[path]
+
+    def _forget(self, path: Path) -> None:
+        gone = self._name(str(path))
+        self._take({}, [name for name in self._runs if name == gone or name.startswith(f"{gone}/")])
+        for folder in [one for one in self._folders if one == path or path in one.parents]:
+            del self._folders[folder]
 
     def _look_at_live(self) -> None:
         for name, run in list(self._runs.items()):

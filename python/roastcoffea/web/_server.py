@@ -20,27 +20,34 @@ import tornado.netutil
 import tornado.web
 
 from roastcoffea.web import _ask
-from roastcoffea.web._access import Access, policy_of
+from roastcoffea.web._access import HEADERS, Access, policy_of
 from roastcoffea.web._index import Index, Unreadable
-from roastcoffea.web._pages import Pages, live_parts
+from roastcoffea.web._live import LiveRun
+from roastcoffea.web._pages import Pages
 from roastcoffea.results import compare, open_run
 from roastcoffea.scaling_runs import scaling
 
 __all__ = ["Board"]
 
 REPORT, HERE = Path(__file__).parent.parent / "report", Path(__file__).parent
-STATIC = {"report.css": REPORT / "report.css", "board.css": HERE / "board.css", "board.js": HERE / "board.js"}
+STATIC = {file.name: file for file in
+          (REPORT / "report.css", REPORT / "tables.js", HERE / "board.css", HERE / "board.js")}
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 KEPT_PAGES, KEPT_LIVE, MOST_RUNS = 8, 8, 64
 
 
 class Live:
-    """The parts of a run that goes on, each with the version in which it changed."""
+    """The page of a run that goes on: its parts, each with the version in which it changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        self.run = LiveRun(path)
+        self.lock = asyncio.Lock()  # one look at a time
         self.stamp: Any = None
         self.version = 0
         self.parts: dict[str, tuple[int, str]] = {}
+        self.quick: dict[str, str] = {}
+        self.whole: asyncio.Future[None] | None = None  # the look at all of it
+        self.whole_stamp: Any = None
 
     def take(self, parts: dict[str, str]) -> None:
         self.version += 1
@@ -64,7 +71,6 @@ class Board:
         self._threads = ThreadPoolExecutor(2, "board")
         self._made: OrderedDict[Any, Awaitable[str]] = OrderedDict()
         self._live: OrderedDict[str, Live] = OrderedDict()
-        self._live_lock = asyncio.Lock()
 
     async def work(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """In a thread, so that the others need not wait."""
@@ -89,16 +95,32 @@ class Board:
             raise
 
     async def live(self, run: dict[str, Any], version: int) -> dict[str, Any]:
-        async with self._live_lock:
-            kept = self._live.setdefault(run["name"], Live())
-            self._live.move_to_end(run["name"])
-            while len(self._live) > KEPT_LIVE:
-                self._live.popitem(last=False)
+        kept = self._live.setdefault(run["name"], Live(run["path"]))
+        self._live.move_to_end(run["name"])
+        while len(self._live) > KEPT_LIVE:
+            self._live.popitem(last=False)
+        async with kept.lock:
             stamp = await self.work(_stamp, run["path"])
             if stamp != kept.stamp:
-                kept.take(await self.work(lambda: live_parts(open_run(run["path"]))))
+                kept.quick = await self.work(kept.run.look)
                 kept.stamp = stamp
+            await self._look_at_all(kept, stamp)
+            kept.take(kept.run.parts(kept.quick))
         return {"state": run["state"], **kept.since(version)}
+
+    async def _look_at_all(self, kept: Live, stamp: Any) -> None:
+        """The first time it is waited for; later it goes on beside the quick looks."""
+        waits = kept.whole is None
+        if kept.whole is None or (kept.whole.done() and kept.run.is_due() and stamp != kept.whole_stamp):
+            kept.whole_stamp = stamp
+            kept.whole = asyncio.ensure_future(self.work(kept.run.look_at_all))
+            kept.whole.add_done_callback(lambda done: done.cancelled() or done.exception())  # told when it is asked for
+        if waits or kept.whole.done():
+            try:
+                await asyncio.shield(kept.whole)
+            except BaseException:
+                kept.whole = None  # the next one tries again
+                raise
 
     def application(self) -> tornado.web.Application:
         base = self.pages.base
@@ -107,7 +129,8 @@ class Board:
             (r"compare", Compare), (r"scaling", Scaling), (r"api/runs", RunsApi), (r"api/run/(.+)", RunApi),
             (r"api/tables/(.+)", TablesApi), (r"api/sql/(.+)", SqlApi),
         ]
-        handlers = [(f"{base}{path}", handler, {"board": self}) for path, handler in routes]
+        # A proxy may keep the path under which it shows this board, or take it off.
+        handlers = [(f"{front}{path}", handler, {"board": self}) for front in dict.fromkeys((base, "/")) for path, handler in routes]
         return tornado.web.Application(
             handlers, compress_response=True, default_handler_class=Missing, default_handler_args={"board": self},
             log_function=lambda handler: None)
@@ -148,12 +171,9 @@ class Handler(tornado.web.RequestHandler):
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
-        for key, value in (
-            ("Content-Security-Policy", policy_of()), ("X-Content-Type-Options", "nosniff"),
-            ("Referrer-Policy", "no-referrer"), ("X-Frame-Options", "DENY"), ("Cache-Control", "no-store"),
-            ("Cross-Origin-Resource-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
-        ):
+        for key, value in HEADERS.items():
             self.set_header(key, value)
+        self.set_header("Content-Security-Policy", policy_of())
 
     @property
     def _cookie(self) -> str:
@@ -172,15 +192,20 @@ class Handler(tornado.web.RequestHandler):
             if self.get_query_argument("token", None) is not None and not self.api:
                 # From now on the cookie: the address can be shown without it.
                 self.set_cookie(self._cookie, access.cookie, path=self.board.pages.base, httponly=True, samesite="Lax")
-                rest = [(key, value.decode()) for key, values in self.request.query_arguments.items()
-                        for value in values if key != "token"]
-                self.redirect(tornado.httputil.url_concat(self.request.path, rest))
+                base = self.board.pages.base
+                path = self.request.path.removeprefix(base if self.request.path.startswith(base) else "/")
+                self.redirect(tornado.httputil.url_concat(base + path, self._other_arguments()))
             return
         if given is not None or not access.is_cookie(self.get_cookie(self._cookie) or ""):
             if self.api:
                 raise Refusal(403, "Token", "the token is missing or wrong")
             self.set_status(403)
-            self.finish(self.board.pages.token(wrong=given is not None))
+            self.finish(self.board.pages.token(given is not None, self._other_arguments()))
+
+    def _other_arguments(self) -> list[tuple[str, str]]:
+        """All but the token: what the address asks for."""
+        return [(key, value.decode("utf-8", "replace")) for key, values in self.request.query_arguments.items()
+                for value in values if key != "token"]
 
     def write_error(self, status_code: int, **given: Any) -> None:
         error = (given.get("exc_info") or (None, None, None))[1]

@@ -89,7 +89,8 @@
       history[replace ? "replaceState" : "pushState"](null, "", to);
     }
 
-    const outcomeOf = (one) => (one.state === "live" || one.state === "unfinished" ? one.state : one.outcome || "");
+    const outcomeOf = (one) => (one.error ? "unreadable"
+      : one.state === "live" || one.state === "unfinished" ? one.state : one.outcome || "");
     function testOf(word) {
       const found = /^([a-z]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word);
       if (found === null || !(found[1] in NAMES)) {
@@ -164,6 +165,7 @@
       row.role = "row";
       row.ariaRowIndex = place + 2;
       row.style.top = place * HEIGHT + "px";
+      row.dataset.name = one.name;
       const tick = element("input");
       tick.type = "checkbox";
       tick.ariaLabel = "tick " + one.name;
@@ -181,7 +183,7 @@
           link.title = one.error ? `${value}: ${one.error}` : value;
           row.append(cell(link));
         } else if (kind === "outcome") {
-          row.append(cell(one.error ? "unreadable" : outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
+          row.append(cell(outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
         } else if (kind === "when") {
           row.append(cell(value ? value.slice(0, 16).replace("T", " ") : ""));
         } else if (kind === "trend") {
@@ -206,12 +208,29 @@
       const view = by("window"), first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - AROUND);
       const last = Math.min(shown.length, Math.ceil((view.scrollTop + view.clientHeight) / HEIGHT) + AROUND);
       by("heads").style.paddingRight = view.offsetWidth - view.clientWidth + "px";
-      const focused = document.activeElement?.closest?.(".row")?.ariaRowIndex;
+      const focused = document.activeElement, name = focused?.closest?.(".row")?.dataset.name;
       const rows = [];
       for (let i = first; i < last; i++) rows.push(rowOf(shown[i], i));
       by("rows").replaceChildren(...rows);
       by("list").ariaRowCount = shown.length + 1;
-      if (focused) by("rows").querySelector(`[aria-rowindex="${focused}"] a`)?.focus({preventScroll: true});
+      if (name === undefined) return;
+      // The run may have moved, or have gone: then the list is where one was.
+      const again = rows.find((row) => row.dataset.name === name)?.querySelector(focused.localName);
+      (again || view).focus({preventScroll: true});
+    }
+
+    // From row to row by the keyboard, also to rows that are not there yet.
+    function go(event) {
+      const row = event.target.closest?.(".row"), page = Math.floor(by("window").clientHeight / HEIGHT) - 1;
+      const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity};
+      if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey || shown.length === 0) return;
+      event.preventDefault();
+      const from = row ? Number(row.ariaRowIndex) - 2 : -1, kind = row ? event.target.localName : "a";
+      const to = Math.max(0, Math.min(shown.length - 1, from + steps[event.key])), view = by("window");
+      if (to * HEIGHT < view.scrollTop) view.scrollTop = to * HEIGHT;
+      if ((to + 1) * HEIGHT > view.scrollTop + view.clientHeight) view.scrollTop = (to + 1) * HEIGHT - view.clientHeight;
+      draw();
+      by("rows").querySelector(`[aria-rowindex="${to + 2}"] ${kind}`)?.focus({preventScroll: true});
     }
 
     function countTicked() {
@@ -225,7 +244,9 @@
         location.href = address(id, "", new URLSearchParams(names.map((name) => ["run", name])));
       });
 
-    by("heads").append(cell("", ""), ...COLUMNS.map(([title, key, kind]) => {
+    const ticks = cell(element("span", "Ticked", "unseen"));
+    ticks.role = "columnheader";
+    by("heads").append(ticks, ...COLUMNS.map(([title, key, kind]) => {
       const head = element("div", undefined, typeof kind === "function" ? "n" : ""), button = element("button", title);
       head.role = "columnheader";
       head.dataset.key = key;
@@ -239,6 +260,7 @@
       head.append(button);
       return head;
     }));
+    by("window").addEventListener("keydown", go);
     by("window").addEventListener("scroll", () => requestAnimationFrame(draw));
     addEventListener("resize", () => requestAnimationFrame(draw));
     by("choose").addEventListener("submit", (event) => { event.preventDefault(); writeAddress(); });
@@ -265,24 +287,52 @@
 
   // ---- a run that goes on ----
 
+  // New contents; the order of its tables, the focus and what was scrolled stay.
+  function fill(part, html) {
+    const tables = () => [...part.querySelectorAll("table.sortable")];
+    const reached = () => [...part.querySelectorAll("a, button, summary, [tabindex]")];
+    const sorted = new Map(tables().map((table) => [table.id, table.querySelector("th[aria-sort]")]));
+    const scrolled = [...part.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+    const focused = reached().indexOf(document.activeElement);
+    part.innerHTML = html; // made by the server, where every name is escaped
+    for (const table of tables()) {
+      const before = sorted.get(table.id), name = before?.textContent;
+      const heading = [...table.querySelectorAll("th")].find((one) => one.textContent === name);
+      if (heading) window.roastTables.sortBy(heading, before.getAttribute("aria-sort"));
+    }
+    [...part.querySelectorAll(".scroll")].forEach((one, i) => { if (scrolled[i]) one.scrollTo(...scrolled[i]); });
+    if (focused >= 0) reached()[focused]?.focus({preventScroll: true});
+  }
+
   function livePage() {
     let version = 0;
+    const known = new Set(); // findings and failures that were told
+    function tell(first) {
+      const new_ = [...document.querySelectorAll("#part-findings li h3, #part-failures li bdi:first-child")]
+        .map((one) => one.textContent).filter((one) => !known.has(one));
+      for (const one of new_) known.add(one);
+      if (new_.length && !first) by("news").textContent = "New: " + new_.join("; ");
+    }
     repeat(async () => {
       let told;
       try { told = await get("run", run, "since=" + version); }
       catch (error) { by("state").textContent = error.message; return; }
       if (told.state !== "live") { location.reload(); return; }
       by("state").textContent = "The run goes on.";
+      const first = version === 0;
       version = told.version;
       for (const key in told.parts) {
         let part = by("part-" + key);
-        if (part === null) { part = element("div"); part.id = "part-" + key; }
-        part.innerHTML = told.parts[key]; // made by the server, where every name is escaped
+        const isNew = part === null;
+        if (isNew) { part = element("div"); part.id = "part-" + key; }
+        fill(part, told.parts[key]);
+        if (!isNew) continue;
         const next = told.order.slice(told.order.indexOf(key) + 1).map((one) => by("part-" + one)).find(Boolean);
         by("parts").insertBefore(part, next || null);
       }
       for (const part of [...by("parts").children])
         if (!told.order.includes(part.id.slice(5))) part.remove();
+      tell(first);
     });
   }
 

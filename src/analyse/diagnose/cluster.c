@@ -229,6 +229,10 @@ static roast_status doubt_series(const roast_diagnosis *d, doubts *all) {
 }
 
 static void doubt_budget(const roast_diagnosis *d, doubts *all) {
+    const roast_ending *ending = roast_run_ending_view(d->run);
+    /* A run that goes on: chunks leave their records when they are done. */
+    if (ending != NULL && roast_ending_outcome(ending) == ROAST_END_unknown)
+        return;
     double share = roast_diagnosis_part(d, ROAST_PART_unaccounted) / d->available;
     if (d->budget == NULL || !(share >= roast_limit.unaccounted_note))
         return;

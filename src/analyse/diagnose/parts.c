@@ -62,8 +62,15 @@ static roast_status tell_part(roast_diagnosis *d, const part_rule *rule) {
     return roast_diagnosis_add(d, &v);
 }
 
+/* Of a run that failed before its first chunk was done, the parts say nothing. */
+static bool failed_at_once(const roast_diagnosis *d) {
+    const roast_ending *ending = roast_run_ending_view(d->run);
+    return roast_ending_outcome(ending) == ROAST_END_failed && d->facts.count == 0 &&
+           roast_ending_get_pieces(ending).done <= 0;
+}
+
 roast_status roast_rules_parts(roast_diagnosis *d) {
-    if (d->budget == NULL || !(d->threads > 0))
+    if (d->budget == NULL || !(d->threads > 0) || failed_at_once(d))
         return ROAST_OK;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         ROAST_TRY(tell_part(d, &rules[i]));

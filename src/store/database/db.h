@@ -59,8 +59,9 @@ typedef struct roast_part_walk {
     int64_t passed;     /* parts so far, those with other names included */
 } roast_part_walk;
 
-/* Begins a walk over the parts with large contents ("chunks", "series", "attempts"), or over all others. */
-roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, bool large,
+/* Begins a walk over the parts with large contents ("chunks", "series", "attempts"), or over all others; over those
+ * whose number is above `after`. */
+roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, bool large, int64_t after,
                                    roast_error *err);
 /* The next part, its checksum checked. *there is false after the last one. */
 roast_status roast_part_walk_next(roast_part_walk *walk, bool *there, roast_error *err);

@@ -79,15 +79,18 @@ roast_status roast_part_put(sqlite3 *db, const char *name, roast_str bytes, bool
 
 /* ---- reading ---- */
 
-roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, bool large,
+roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, bool large, int64_t after,
                                    roast_error *err) {
     /* SQLite reads the bytes only when they are asked for. */
     static const char sql[] =
         "SELECT id, name, checksum, CASE WHEN wanted THEN bytes END, wanted FROM (SELECT *, "
-        "(name IN ('chunks', 'series', 'attempts')) = ?1 AS wanted FROM parts) ORDER BY id";
+        "(name IN ('chunks', 'series', 'attempts')) = ?1 AS wanted FROM parts WHERE id > ?2) "
+        "ORDER BY id";
     int code = sqlite3_prepare_v2(db, sql, -1, &walk->statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int(walk->statement, 1, large);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(walk->statement, 2, after);
     return code == SQLITE_OK ? ROAST_OK : roast_db_fail(db, code, err);
 }
 

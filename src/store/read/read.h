@@ -31,8 +31,8 @@ struct roast_store {
 
 /* Reads all parts but the large ones: head, blobs and files. */
 roast_status roast_read_small(roast_store *store, roast_error *err);
-/* Puts the large ones into the head. */
-roast_status roast_read_large(roast_store *store, roast_error *err);
+/* Puts the large ones whose number is above *after into the head; *after becomes the number of the last one. */
+roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *err);
 /* Gives the chunks to `take`. */
 roast_status roast_read_chunks(const roast_store *store, roast_chunks_taker take, void *context,
                                roast_error *err);

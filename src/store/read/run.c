@@ -259,7 +259,7 @@ static roast_status part_result(const roast_part_walk *part, roast_status status
 
 static roast_status walk_small(roast_store *store, roast_part_walk *walk, roast_error *err) {
     bool there, ended = false;
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, false, err));
+    ROAST_TRY(roast_part_walk_begin(walk, store->db, false, 0, err));
     for (;;) {
         ROAST_TRY(roast_part_walk_next(walk, &there, err));
         if (!there)
@@ -359,18 +359,20 @@ static roast_status add_attempts(roast_run *run, const roast_part_walk *part, bo
     return status;
 }
 
-static roast_status walk_large(roast_store *store, roast_part_walk *walk, roast_error *err) {
+static roast_status walk_large(roast_store *store, roast_part_walk *walk, int64_t *after,
+                               roast_error *err) {
     static const struct {
         const char *name;
         roast_status (*add)(roast_run *run, const roast_part_walk *part, bool first,
                             roast_error *err);
     } kinds[] = {{"chunks", add_chunks}, {"series", add_series}, {"attempts", add_attempts}};
     bool there, seen[sizeof kinds / sizeof *kinds] = {false};
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, err));
+    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, *after, err));
     for (;;) {
         ROAST_TRY(roast_part_walk_next(walk, &there, err));
         if (!there)
             return ROAST_OK;
+        *after = walk->id;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             if (is_named(walk, kinds[i].name)) {
                 roast_status status = kinds[i].add(store->head, walk, !seen[i], err);
@@ -380,9 +382,9 @@ static roast_status walk_large(roast_store *store, roast_part_walk *walk, roast_
     }
 }
 
-roast_status roast_read_large(roast_store *store, roast_error *err) {
+roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *err) {
     roast_part_walk walk = {.statement = NULL};
-    roast_status status = walk_large(store, &walk, err);
+    roast_status status = walk_large(store, &walk, after, err);
     roast_part_walk_end(&walk);
     return status;
 }
@@ -392,7 +394,7 @@ roast_status roast_read_large(roast_store *store, roast_error *err) {
 static roast_status walk_chunks(const roast_store *store, roast_part_walk *walk,
                                 roast_chunks_taker take, void *context, roast_error *err) {
     bool there;
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, err));
+    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, 0, err));
     for (;;) {
         roast_chunklog *log;
         ROAST_TRY(roast_part_walk_next(walk, &there, err));

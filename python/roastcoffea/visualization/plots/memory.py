@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roastcoffea._core import format_value
 from roastcoffea.drawing import scale_of
 from roastcoffea.visualization._data import Chunks, chunks_of
 from roastcoffea.visualization._figure import Colors, Drawn, Output, Size, finish, new_figure
@@ -71,7 +72,7 @@ def plot_peak_memory_per_chunk(
     in_mb = scale._replace(divisor=scale.divisor / 1e6)
     draw_per_chunk(axes, data, len(table), in_mb, Colors.blue, band_label=BAND)
     mean = data.mean / in_mb.divisor
-    mean_line(axes, mean, f"{mean:.3g} {scale.unit}")
+    mean_line(axes, mean, format_value(data.mean, "MB"))
     label = f"Peak memory ({scale.unit})"
     finish_per_chunk(axes, len(table), data.max / in_mb.divisor, label)
     return finish(figure, axes, title, output_path)
