@@ -56,6 +56,7 @@ WORDS = {
     "ChunkLog.chunks": "A mapping for each chunk, or the bytes of a packed log.",
     "ChunkLog.from_bytes.data": "The bytes of ``to_bytes()``.",
     "ChunkLog.merge_unique.chunks": "Another log, or mappings.",
+    "SavedRun.measurement": "What was read from disk: ``open_run(path)`` makes it.",
     # backends
     "MetricsAggregator.backend": "The name of the backend that collected the data.",
     "get_parser.name": "The name of the backend.",
@@ -113,7 +114,7 @@ def described(docstring: str | None) -> set[str]:
 def parameters(thing: Any) -> list[str]:
     """The names of the parameters of a function or class, without those that are only handed on (*args)."""
     found = inspect.signature(thing).parameters
-    return [name for name in found if name not in ("self", "cls", "args", "options")]
+    return [name for name in found if name not in ("self", "cls", "args", "kwargs", "options")]
 
 
 def words_for(name: str, parameter: str) -> str | None:

@@ -72,7 +72,7 @@ def members(thing, options):
     """The methods that autodoc shows: with a docstring, and of the class itself unless the page asks for more."""
     if ":no-members:" in options:
         return
-    chosen = re.findall(r":members: (\w+)", options)
+    chosen = {name for names in re.findall(r":members: (.+)", options) for name in names.split(", ")}
     for name, method in inspect.getmembers(thing, callable):
         own = name in vars(thing) or ":inherited-members:" in options
         if not name.startswith("_") and own and inspect.getdoc(method) and (not chosen or name in chosen):

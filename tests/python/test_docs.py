@@ -91,7 +91,7 @@ def test_metrics_in_examples(page):
     found = set(re.findall(r"roast explain (\w+)", page.read_text(encoding="utf-8")))
     for code in blocks(page, "python"):
         found |= set(re.findall(r"""(?:get_metrics\(\)|\bmetrics)\[["'](\w+)["']\]""", code))
-    assert found - known - {"KEY", "alone"} == set()
+    assert found - known - {"KEY", "KIND", "NAME", "alone"} == set()
 
 
 def test_the_readme_is_short():
