@@ -527,7 +527,7 @@ class MetricsCollector(Results):
         if report is not None and replayed:
             report = sum_reports([report], self._split()[1])
         if report is None and self.calls and isinstance(chunks, ChunkLog):  # the Runner raised
-            report = report_of(chunks)
+            report = report_of(chunks) or None
         if replayed:
             notes.add(f"{replayed} chunks were replayed from a checkpoint: they are left out of all rates")
         missing = self._recorder.count_missing(chunks, replayed)
