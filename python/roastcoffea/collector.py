@@ -602,11 +602,7 @@ class MetricsCollector(Results):
     def _inputs(self, left_out: set[str], notes: Notes) -> Inputs:
         with_chunks = "chunks" not in left_out
         chunks, replayed = (self.chunk_metrics, self.replayed_chunks) if with_chunks else ([], 0)
-        report = None if "report" in left_out else self._report()
-        if report is not None and replayed:
-            report = sum_reports([report], self._split()[1])
-        if report is None and self.calls and isinstance(chunks, ChunkLog):  # the Runner raised
-            report = report_of(chunks)
+        report = None if "report" in left_out else self._reported(chunks, replayed)
         if replayed:
             notes.add(f"{replayed} chunks were replayed from a checkpoint: they are left out of all rates")
         missing = self._recorder.count_missing(chunks, replayed)
@@ -638,6 +634,13 @@ class MetricsCollector(Results):
         """On the clock of the run."""
         offset = self._engine.clock_offset
         return [(kind, begun + offset, ended + offset) for kind, begun, ended in self._recorder.phases]
+
+    def _reported(self, chunks: list[Any], replayed: int) -> dict[str, Any] | None:
+        """What Coffea reports of this run alone; of a Runner that raised, what the records tell."""
+        report = self._report()
+        if report is None:
+            return report_of(chunks) or None if self.calls and isinstance(chunks, ChunkLog) else None
+        return sum_reports([report], self._split()[1]) if replayed else report
 
     def _report(self) -> dict[str, Any] | None:
         if self._given_report is not None:
