@@ -87,7 +87,7 @@ def _run(place: int, run: LiveRun) -> str:
     since = f"{state} {format_value(max(0.0, time.time() - run.started), 's')}{'' if run.is_open else ' ago'}"
     rows = [
         Row([row["dataset"] or None, row["done"], row["failed"], row["events"], row["bytes"], row["seconds"]])
-        for row in run.tally.rows()
+        for row in sorted(run.tally.rows(), key=lambda row: -row["done"])
     ]
     line = " · ".join([*seen_in_words(seen), since])
     return f'<p class="outcome">{name(line)}</p>{table(f"datasets{place}", COLUMNS, rows) if rows else ""}'
