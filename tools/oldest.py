@@ -19,7 +19,7 @@ CORE = ("tests/python/test_package.py", "tests/python/test_plots.py", "tests/pyt
         "tests/python/test_reporter.py", "tests/e2e/test_engine_on_coffea.py", "tests/e2e/test_collector.py",
         "tests/e2e/test_local_backend.py", "tests/e2e/test_dask_backend.py", "tests/e2e/test_reads.py")
 # What the tests need besides; their bounds are not ours.
-TOOLS = ("pytest", "pyarrow", "aiohttp", "meson", "meson-python", "ninja", "pyyaml", "jinja2")
+TOOLS = ("pytest", "pyarrow", "aiohttp", "loky", "meson", "meson-python", "ninja", "pyyaml", "jinja2")
 
 
 def oldest_packages() -> list[str]:

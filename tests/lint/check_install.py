@@ -27,7 +27,8 @@ def build_example(root: Path, folder: Path) -> Path:
     said([sys.executable, "-m", "mesonbuild.mesonmain", "install", "-C", str(root / "build" / "plain"), "--no-rebuild",
           "--destdir", str(folder), "--quiet"])
     (place,) = folder.rglob("roast.pc")
-    flags = said(["pkg-config", "--define-prefix", "--cflags", "--libs", "roast"],
+    (prefix,) = (line.partition("=")[2] for line in place.read_text().splitlines() if line.startswith("prefix="))
+    flags = said(["pkg-config", f"--define-variable=prefix={folder}{prefix}", "--cflags", "--libs", "roast"],
                  {"PKG_CONFIG_PATH": str(place.parent)})
     program = folder / "read_run"
     said(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(root / EXAMPLE), *shlex.split(flags)])
