@@ -477,8 +477,33 @@ def test_list_runs(folder, tmp_path):
         _core.list_runs(3)
 
 
-def test_no_leak(folder):
-    assert_nothing_is_kept(lambda: _core.list_runs(folder), 50)
+def test_no_leak(folder, growing):
+    growing.grow(5)
+
+    def use():
+        _core.list_runs(folder)
+        run, _, _ = _core.load_news(growing.path, 0)
+        run.chunk_columns(["t_start", "file"]).column("file")
+        run.budget_total()
+        _core.time_left(run, 1.0)
+        for call in (lambda: _core.load_news(folder / "none", 0), lambda: run.chunk_columns(["none"]),
+                     lambda: run.chunk_columns([3]), lambda: run.chunk_columns("file"), lambda: _core.time_left(3, 1.0)):
+            with pytest.raises((OSError, ValueError, TypeError)):
+                call()
+
+    assert_nothing_is_kept(use, 50)
+
+
+def test_some_columns(growing):
+    growing.grow(5)
+    run = _core.load_news(growing.path, 0)[0]
+    some = run.chunk_columns(iter(["num_events", "file", "t_end"]))
+    assert some.columns == ("t_end", "num_events", "file") and len(some) == 5
+    for name in some.columns:
+        assert list(some.column(name)) == list(run.chunks.column(name))
+    with pytest.raises(ValueError, match="no column 'fiel'"):
+        run.chunk_columns(["file", "fiel"])
+    assert len(run.chunk_columns([])) == 5
 
 
 def test_a_port_that_is_taken(folder):
