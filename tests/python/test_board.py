@@ -309,10 +309,7 @@ class Growing:
 def growing(tmp_path):
     made = Growing(tmp_path / "live")
     yield made
-    try:
-        made.live.abandon()
-    except (OSError, RuntimeError):
-        pass
+    made.live = None
 
 
 def test_news_add_up_to_the_whole(growing, monkeypatch):
@@ -460,6 +457,27 @@ def test_only_what_changed_is_read_again(folder, monkeypatch):
     assert news() == (["new/empty/run061"], [], ["run061"])
     shutil.rmtree(folder / "new")
     assert news() == ([], ["new/empty/run061"], [])
+
+
+def test_a_run_whose_writer_was_killed_is_read_when_it_changes(growing, tmp_path, monkeypatch):
+    index, asked, list_runs = Index(tmp_path), [], _core.list_runs
+    monkeypatch.setattr(_core, "list_runs", lambda path: asked.append(path) or list_runs(path))
+
+    def state():
+        index._looked = -1e9
+        index.look()
+        read = len(asked)
+        asked.clear()
+        return index.find("live")["state"], read
+
+    assert state() == ("live", 2)  # found, and looked at again
+    assert state() == ("live", 1)
+    growing.live = None
+    assert state() == ("unfinished", 1)
+    state()
+    assert state() == ("unfinished", 0)
+    os.utime(growing.path / "run.sqlite")
+    assert state() == ("unfinished", 1)
 
 
 def test_a_folder_that_is_a_measurement(folder):
