@@ -131,6 +131,10 @@ static PyMethodDef module_methods[] = {
      "worker_ticks(run, /)\n--\n\n(nanoseconds since 1970, workers) of each look at the cluster, "
      "as bytes of "
      "int64."},
+    {"spread", ext_spread, METH_VARARGS,
+     "spread(starts, ends, amounts, row, rows, low, high, bins, /)\n--\n\n"
+     "Spreads each amount evenly over its interval: the amount per second in each bin of each row, "
+     "as bytes of float64. Arrays of float64; row: int64, or None for one row."},
     {"task_bars", ext_task_bars, METH_VARARGS,
      "task_bars(run, limit=sys.maxsize, /)\n--\n\nThe tasks of a run, each once: a chunk with its "
      "task, or a try "

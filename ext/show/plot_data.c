@@ -6,6 +6,7 @@
 #include "common/values.h"
 #include "run/run.h"
 
+#include "roast/spread.h"
 #include "roast/tasks.h"
 
 /* ---- workers ---- */
@@ -24,6 +25,64 @@ PyObject *ext_worker_ticks(PyObject *module, PyObject *object) {
         ((int64_t *)(void *)PyBytes_AS_STRING(counts))[i] = roast_series_tick_workers(series, i);
     }
     return Py_BuildValue("(NN)", times, counts);
+}
+
+/* ---- amounts over time ---- */
+
+/* A buffer of so many numbers of 8 bytes; count < 0: of any number. NULL: an exception is set. */
+static const void *numbers_of(PyObject *object, Py_buffer *view, char kind, Py_ssize_t count) {
+    if (PyObject_GetBuffer(object, view, PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0)
+        return NULL;
+    const char *format = view->format != NULL ? view->format : "B";
+    bool fits = kind == 'd' ? format[0] == 'd' : format[0] == 'l' || format[0] == 'q';
+    if (!fits || format[1] != '\0' || view->itemsize != 8 ||
+        (count >= 0 && view->len / view->itemsize != count)) {
+        PyErr_Format(PyExc_ValueError, "arrays of %s of one length are expected",
+                     kind == 'd' ? "float64" : "int64");
+        PyBuffer_Release(view);
+        return NULL;
+    }
+    return view->buf;
+}
+
+static PyObject *spread_all(Py_buffer *views, const int64_t *rows, roast_spread *spread) {
+    const double *starts = views[0].buf, *ends = views[1].buf, *amounts = views[2].buf;
+    Py_ssize_t count = views[0].len / views[0].itemsize;
+    PyObject *made =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(spread->rows * spread->bins * sizeof(double)));
+    if (made == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < count; i++) roast_spread_add(
+        spread, rows != NULL ? (size_t)rows[i] : 0, starts[i], ends[i], amounts[i]);
+    roast_spread_rates(spread, (double *)(void *)PyBytes_AS_STRING(made));
+    Py_END_ALLOW_THREADS return made;
+}
+
+PyObject *ext_spread(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *arrays[4], *made = NULL;
+    Py_buffer views[4];
+    double low, high;
+    Py_ssize_t bins, rows;
+    int held = 0;
+    roast_error err;
+    roast_spread spread = {0};
+    if (!PyArg_ParseTuple(args, "OOOOnddn:spread", &arrays[0], &arrays[1], &arrays[2], &arrays[3],
+                          &rows, &low, &high, &bins))
+        return NULL;
+    int wanted = arrays[3] == Py_None ? 3 : 4;
+    while (held < wanted && numbers_of(arrays[held], &views[held], held < 3 ? 'd' : 'l',
+                                       held == 0 ? -1 : views[0].len / 8) != NULL)
+        held++;
+    if (held == wanted &&
+        ext_raised(roast_spread_init(&spread, rows > 0 ? (size_t)rows : 0,
+                                     bins > 0 ? (size_t)bins : 0, low, high, &err),
+                   &err) == 0)
+        made = spread_all(views, wanted == 4 ? views[3].buf : NULL, &spread);
+    roast_spread_reset(&spread);
+    while (held > 0)
+        PyBuffer_Release(&views[--held]);
+    return made;
 }
 
 /* ---- tasks ---- */

@@ -5,6 +5,7 @@
 #include "state.h"
 
 PyObject *ext_worker_ticks(PyObject *module, PyObject *run);
+PyObject *ext_spread(PyObject *module, PyObject *args);
 PyObject *ext_task_bars(PyObject *module, PyObject *args);
 
 #endif

@@ -513,6 +513,9 @@ class _TaskBars(TypedDict):
     name: bytes
     failed: bytes
 
+def spread(
+    starts: Buffer, ends: Buffer, amounts: Buffer, row: Buffer | None, rows: int, low: float, high: float, bins: int, /
+) -> bytes: ...
 def task_bars(run: Run, limit: int = ..., /) -> _TaskBars: ...
 
 # ---- while a run goes on ----

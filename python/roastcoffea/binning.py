@@ -163,8 +163,10 @@ def group_sums(codes: Any, values: Any, groups: int) -> Array:
     """The sum of the values of each group; NaN where there is none."""
     codes, values = np.asarray(codes), numbers(values)
     there = (codes >= 0) & np.isfinite(values)
-    sums = np.bincount(codes[there], values[there], minlength=groups)
-    return np.where(np.bincount(codes[there], minlength=groups) > 0, sums, np.nan)
+    if not there.all():
+        codes, values = codes[there], values[there]
+    sums = np.bincount(codes, values, minlength=groups)
+    return np.where(np.bincount(codes, minlength=groups) > 0, sums, np.nan)
 
 
 def _group_maxima(codes: Any, values: Any, groups: int) -> Array:
@@ -413,24 +415,11 @@ def spread(
 
     An interval that ends where it starts, or before, is one moment.
     """
-    bins, width = len(edges) - 1, (edges[-1] - edges[0]) / (len(edges) - 1)
-    ends = np.maximum(starts, ends)
-    first, last = (
-        np.clip(((moments - edges[0]) / width).astype(int), 0, bins - 1) for moments in (starts, ends)
-    )
-    rate = amounts / np.where(ends > starts, ends - starts, 1.0)
-    inside = first == last
-    row = np.zeros(len(starts), dtype=int) + row
-    in_first = np.where(inside, amounts, rate * (edges[first + 1] - starts))
-    in_last = np.where(inside, 0.0, rate * (ends - edges[last]))
-    size = rows * (bins + 1)
-    parts = np.bincount(row * (bins + 1) + first, in_first, minlength=size)
-    parts += np.bincount(row * (bins + 1) + last, in_last, minlength=size)
-    # The bins between are full: the rate begins with one and ends with another.
-    change = np.bincount(row * (bins + 1) + first + 1, np.where(inside, 0.0, rate), minlength=size)
-    change -= np.bincount(row * (bins + 1) + last, np.where(inside, 0.0, rate), minlength=size)
-    full = np.cumsum(change.reshape(rows, -1), axis=1)
-    return np.asarray(np.maximum(parts.reshape(rows, -1) / width + full, 0.0)[:, :bins])
+    bins = len(edges) - 1
+    of_row = None if rows == 1 else np.ascontiguousarray(row, dtype=np.int64)
+    arrays = (np.ascontiguousarray(values, dtype=float) for values in (starts, ends, amounts))
+    made = _core.spread(*arrays, of_row, rows, float(edges[0]), float(edges[-1]), bins)
+    return np.frombuffer(made).reshape(rows, bins)
 
 
 class Rates(NamedTuple):

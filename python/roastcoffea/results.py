@@ -127,6 +127,10 @@ class Results:
         """
         return self._ready_run().budget(by)
 
+    def _budget_total(self) -> dict[str, Any] | None:
+        """The parts of the whole budget alone: a saved run has them already."""
+        return self._ready_run().budget_total()
+
     def diagnose(self) -> list[dict[str, Any]]:
         """What to change, worst first."""
         return self._ready_run().diagnose()

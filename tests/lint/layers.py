@@ -26,6 +26,7 @@ PUBLIC_HEADERS = {
     "taskvine.h": "engines",
     "store.h": "store",
     "lanes.h": "plot",
+    "spread.h": "plot",
     "tasks.h": "plot",
     "sql.h": "store",
     "legacy.h": "store",

@@ -378,6 +378,16 @@ def test_gantt_shades():
         np.testing.assert_allclose(busy[row], expected, rtol=1e-9)
 
 
+def test_intervals_outside_and_numbers_that_are_none():
+    starts, ends = np.array([-5.0, 8.0, np.nan, 1.0, 2.0]), np.array([-4.0, 80.0, 3.0, np.inf, 1.0])
+    rates = binning.spread(starts, ends, np.array([1.0, 72.0, 5.0, 5.0, 3.0]), np.linspace(0, 10, 11))[0]
+    # before the first bin, beyond the last one, not there, and one that ends before it starts: a moment
+    np.testing.assert_allclose(rates, [1, 0, 3, 0, 0, 0, 0, 0, 1, 71])
+    row = np.array([0, 5, -1, 1, 1])
+    rates = binning.spread(np.zeros(5), np.ones(5), np.ones(5), np.linspace(0, 2, 3), row, 2)
+    np.testing.assert_allclose(rates, [[1, 0], [2, 0]])
+
+
 # ---- memory ----
 
 
@@ -385,7 +395,13 @@ def use_all():
     run = Run(series=tracking(3, 20), chunks=chunks(5))
     _core.worker_ticks(run)
     _core.task_bars(run)
-    for call in (lambda: _core.worker_ticks(3), lambda: _core.task_bars(3)):
+    one, many = np.array([1.0]), np.array([0])
+    _core.spread(one, one, one, many, 2, 0.0, 3.0, 4)
+    for call in (lambda: _core.worker_ticks(3), lambda: _core.task_bars(3), lambda: _core.spread(one, one, 3, None, 1, 0.0, 1.0, 4),
+                 lambda: _core.spread(one, one, many, None, 1, 0.0, 1.0, 4),
+                 lambda: _core.spread(one, one, one, one, 1, 0.0, 1.0, 4),
+                 lambda: _core.spread(one, np.ones(2), one, None, 1, 0.0, 1.0, 4),
+                 lambda: _core.spread(one, one, one, None, 1, 1.0, 1.0, 4)):
         with pytest.raises((TypeError, ValueError)):
             call()
 

@@ -309,10 +309,7 @@ class Growing:
 def growing(tmp_path):
     made = Growing(tmp_path / "live")
     yield made
-    try:
-        made.live.abandon()
-    except (OSError, RuntimeError):
-        pass
+    made.live = None
 
 
 def test_news_add_up_to_the_whole(growing, monkeypatch):
@@ -462,6 +459,27 @@ def test_only_what_changed_is_read_again(folder, monkeypatch):
     assert news() == ([], ["new/empty/run061"], [])
 
 
+def test_a_run_whose_writer_was_killed_is_read_when_it_changes(growing, tmp_path, monkeypatch):
+    index, asked, list_runs = Index(tmp_path), [], _core.list_runs
+    monkeypatch.setattr(_core, "list_runs", lambda path: asked.append(path) or list_runs(path))
+
+    def state():
+        index._looked = -1e9
+        index.look()
+        read = len(asked)
+        asked.clear()
+        return index.find("live")["state"], read
+
+    assert state() == ("live", 2)  # found, and looked at again
+    assert state() == ("live", 1)
+    growing.live = None
+    assert state() == ("unfinished", 1)
+    state()
+    assert state() == ("unfinished", 0)
+    os.utime(growing.path / "run.sqlite")
+    assert state() == ("unfinished", 1)
+
+
 def test_a_folder_that_is_a_measurement(folder):
     index = Index(folder / "nightly" / "run000")
     assert [row[0] for row in index.since(0)["rows"]] == ["run000"]
@@ -477,8 +495,33 @@ def test_list_runs(folder, tmp_path):
         _core.list_runs(3)
 
 
-def test_no_leak(folder):
-    assert_nothing_is_kept(lambda: _core.list_runs(folder), 50)
+def test_no_leak(folder, growing):
+    growing.grow(5)
+
+    def use():
+        _core.list_runs(folder)
+        run, _, _ = _core.load_news(growing.path, 0)
+        run.chunk_columns(["t_start", "file"]).column("file")
+        run.budget_total()
+        _core.time_left(run, 1.0)
+        for call in (lambda: _core.load_news(folder / "none", 0), lambda: run.chunk_columns(["none"]),
+                     lambda: run.chunk_columns([3]), lambda: run.chunk_columns("file"), lambda: _core.time_left(3, 1.0)):
+            with pytest.raises((OSError, ValueError, TypeError)):
+                call()
+
+    assert_nothing_is_kept(use, 50)
+
+
+def test_some_columns(growing):
+    growing.grow(5)
+    run = _core.load_news(growing.path, 0)[0]
+    some = run.chunk_columns(iter(["num_events", "file", "t_end"]))
+    assert some.columns == ("t_end", "num_events", "file") and len(some) == 5
+    for name in some.columns:
+        assert list(some.column(name)) == list(run.chunks.column(name))
+    with pytest.raises(ValueError, match="no column 'fiel'"):
+        run.chunk_columns(["file", "fiel"])
+    assert len(run.chunk_columns([])) == 5
 
 
 def test_a_port_that_is_taken(folder):

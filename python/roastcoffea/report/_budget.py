@@ -21,7 +21,7 @@ LEAST_SHARE = 0.0005
 
 def budget(source: Source) -> str:
     """The bar and its legend; empty where there is no budget."""
-    found = source.ask("budget_total") or source.metrics.get("budget")
+    found = source.ask("_budget_total") or source.ask("budget") or source.metrics.get("budget")
     if not isinstance(found, Mapping) or not isinstance(found.get("parts"), Mapping):
         return ""
     available, given = found.get("available_core_seconds"), found["parts"]

@@ -33,7 +33,7 @@ _CHUNKS: _Columns = (
 _SUMS = ("duration", "num_events", "bytes_read", "before_process_s", "cpu_user_s", "cpu_system_s")
 
 _BRANCHES: _Columns = (
-    (Column("Read", "bytes", "compressed"), "bytes"),
+    (Column("Read", "bytes", "compressed; by chunks without an error"), "bytes"),
     (Column("Unpacked", "bytes"), "uncompressed_bytes"),
     (Column("Time", "s", "to fetch, decompress and interpret"), "seconds"),
     (Column("Reads", "1"), "count"),

@@ -28,7 +28,7 @@ class Unreadable(Exception):
 
 
 def _stamp(path: Path) -> int | None:
-    """Changes when something is added to a folder or removed from it."""
+    """Changes when something is added to a folder or removed from it, or written to a file."""
     try:
         return os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
@@ -57,6 +57,7 @@ class Index:
         self._runs: dict[str, dict[str, Any]] = {}  # by name
         self._changed: dict[str, int] = {}  # the version in which each became what it is
         self._gone: dict[str, int] = {}
+        self._written: dict[str, Any] = {}  # when, of those that are not finished
         self._folders: dict[Path, Folder] = {}  # those that are no measurements
         self._looked = -PACE
         self._lock = threading.Lock()
@@ -122,6 +123,12 @@ class Index:
         for name, run in list(self._runs.items()):
             if run["state"] not in ("live", "unfinished"):
                 continue
+            # A writer may end without a trace. One that was killed, or works on another machine, is seen by its file alone.
+            path = Path(run["path"])
+            written = _stamp(path / "run.sqlite"), _stamp(path / "run.sqlite-wal")
+            if run["state"] == "unfinished" and written == self._written.get(name):
+                continue
+            self._written[name] = written
             try:
                 found = json.loads(_core.list_runs(run["path"]))
             except (OSError, ValueError):
