@@ -61,6 +61,11 @@ int64_t roast_taskvine_clock_offset(const roast_taskvine *log, uint32_t worker) 
     return worker < log->worker_count ? offset_of(&log->workers[worker]) : 0;
 }
 
+int32_t roast_taskvine_worker_cores(const roast_taskvine *log, uint32_t worker) {
+    bool there = worker < log->worker_count && log->workers[worker].present;
+    return there ? log->workers[worker].cores : -1;
+}
+
 /* ---- lines ---- */
 
 static roast_status leave(roast_taskvine *log, roast_vine_worker *worker) {
