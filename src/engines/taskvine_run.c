@@ -137,7 +137,13 @@ bool roast_taskvine_figure(const roast_taskvine *log, uint32_t index, roast_span
     if (index < of_kinds)
         return figure_of_kind(&log->facts, index / 4, index % 4, out);
     index -= of_kinds;
-    return index < 3 * ROAST_WAY_COUNT && figure_of_way(&log->facts, index / 3, index % 3, out);
+    if (index < 3 * ROAST_WAY_COUNT)
+        return figure_of_way(&log->facts, index / 3, index % 3, out);
+    *out = (roast_span_value){.context = roast_str_of("worker"),
+                              .activity = roast_str_of("task-memory"),
+                              .unit = roast_str_of("bytes"),
+                              .value = log->facts.task_memory};
+    return index == 3 * ROAST_WAY_COUNT && log->facts.task_memory > 0;
 }
 
 static roast_status add_figures(const roast_taskvine *log, roast_run *run, roast_error *err) {

@@ -80,6 +80,7 @@ roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, ro
               whole_of(&a[ROAST_ACTIVITY_preprocess_bytes]));
     roast_put(metrics, ROAST_M_preprocess_read_requests,
               whole_of(&a[ROAST_ACTIVITY_preprocess_requests]));
+    roast_put(metrics, ROAST_M_task_memory_limit_bytes, whole_of(&a[ROAST_ACTIVITY_task_memory]));
 #define TRANSFER(way)                                                                              \
     roast_put(metrics, ROAST_M_transfer_##way##_seconds,                                           \
               total_of(&a[ROAST_ACTIVITY_transfer_##way]));                                        \

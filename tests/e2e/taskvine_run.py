@@ -61,6 +61,9 @@ print(json.dumps({
     "named": sorted({str(chunk["worker"]) for chunk in mc.chunk_metrics}),
     "workers": mc.metrics["avg_workers"],
     "wall": mc.metrics["wall_time"],
+    "findings": [[finding["kind"], finding["severity"], finding["title"]] for finding in mc.diagnose()],
+    "transfers": mc.metrics["transfer_manager_bytes"],
+    "jobs": mc.run.meta.get("worker_jobs"),
     "notes": list(mc.notes),
     "outcome": mc.outcome,
 }))

@@ -8,12 +8,13 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 from coffea import processor
 from coffea.nanoevents import BaseSchema
-from parsl_parts import CHUNKS, EVENTS, InASection, kernel, make_file
+from parsl_parts import CHUNKS, EVENTS, InASection, expect_the_job, expect_the_section, kernel, make_file
 
 from roastcoffea import MetricsCollector
 
-# TaskVine is in test_taskvine.py: Coffea's executor needs a process of its own.
-TELL_TRIES = ("dask", "parsl", "parsl-threads")
+# The same on processes of Parsl is in test_parsl.py, on a kernel that is there; TaskVine is in test_taskvine.py, in a process
+# of its own.
+TELL_TRIES = ("dask", "parsl-threads")
 
 
 @contextlib.contextmanager
@@ -30,7 +31,7 @@ def executor_of(engine, request, folder):
         yield processor.DaskExecutor(client=request.getfixturevalue("client"), **settings)
     else:
         pytest.importorskip("parsl")
-        with kernel(folder, threads=2 if engine == "parsl-threads" else 0):
+        with kernel(folder, threads=2):
             yield processor.ParslExecutor(**settings)
 
 
@@ -56,10 +57,6 @@ def test_budget_tries_and_findings(engine, request, tmp_path, monkeypatch):
     if tries:
         assert len(tries) == CHUNKS and {row["outcome"] for row in tries} == {"done"}
         assert mc.lost_workers == [] and budget["parts"]["lost"] == 0
-    # the finding that was made to be found, on every engine
-    (slow,) = [finding for finding in mc.diagnose() if finding["kind"] == "slow_section"]
-    assert "select" in slow["title"]
-    # the job of a batch system; other processes were there before it
-    if engine in ("processes", "parsl"):
-        assert {chunk["batch_job"] for chunk in mc.chunk_metrics} == {"Slurm 4711"}
-        assert mc.run.meta["worker_jobs"] == "Slurm 4711"
+    expect_the_section(mc)
+    if engine == "processes":  # the others were there before
+        expect_the_job(mc, "Slurm 4711")

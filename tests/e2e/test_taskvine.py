@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,8 @@ PROGRAM = Path(__file__).parent / "taskvine_run.py"
 def measured(fileset, tmp_path_factory):
     file = next(iter(fileset["ttbar"]["files"]))
     folder = tmp_path_factory.mktemp("vine")
-    ran = subprocess.run([sys.executable, "-W", "ignore", PROGRAM, folder, file], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-W", "ignore", PROGRAM, folder, file], capture_output=True, text=True, timeout=120,
+                         env={**os.environ, "PBS_JOBID": "12.server"})
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])
 
@@ -44,6 +46,16 @@ def test_chunks_are_in_their_tries(measured):
 
 def test_chunks_have_their_worker(measured):
     assert measured["named"] == measured["by_worker"] == ["worker-0123456789abcdef0123456789abcdef"]
+
+
+def test_the_job_of_the_workers(measured):
+    assert measured["jobs"] == "PBS 12.server"
+
+
+def test_findings(measured):
+    """A chunk that raised was lost; transfers are those of the log."""
+    assert "lost_work" in {kind for kind, _, _ in measured["findings"]}
+    assert measured["transfers"] is not None
 
 
 def test_budget(measured):

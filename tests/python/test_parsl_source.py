@@ -191,11 +191,18 @@ def test_a_database_that_grows(tmp_path, load, monkeypatch):
         started, readings = source._read_monitoring(watched)
         assert (len(looks), len(reads)) == (5, 2) and len(started) == len(tries) and readings
         assert list(source._notes) == []
+        hub_of_kernel.resource_monitoring_enabled = False  # nobody waits for what is never written
+        hub.execute("DELETE FROM try WHERE task_id = ?", (last[1],))
+        hub.commit()
+        started, readings = source._read_monitoring(watched)
+        assert len(started) == len(tries) - 1 and readings == []
+        assert "resource_monitoring_enabled" in source._notes[0]
+        hub_of_kernel.resource_monitoring_enabled = True
         hub.execute("DELETE FROM resource")
         hub.commit()
         monkeypatch.setattr(source_module, "_HUB_SECONDS", 0.0)
         assert source._read_monitoring(watched)[1] == []
-        assert "lacks" in list(source._notes)[0]
+        assert "lacks" in source._notes[-1]
 
 
 @pytest.mark.parametrize("endpoint,path", [

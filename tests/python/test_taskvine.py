@@ -110,7 +110,7 @@ def test_exhaustion():
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_figures_only_from_the_monitor(name):
     log, _, _ = read(name)
-    measured = {key: value for key, value in log.figures.items() if key[0] != "transfer"}
+    measured = {key: value for key, value in log.figures.items() if key[0] not in ("transfer", "worker")}
     assert bool(measured) == (name in ("exhaustion", "resource-monitor"))
     assert log.facts["unreadable"] == 0 and log.clock_offsets == {}
 
@@ -132,6 +132,16 @@ def test_transfers():
         assert metrics[f"transfer_{way}_files"] == log.figures["transfer", way, "count"]
     # They are the time of no task.
     assert metrics["cpu_time_seconds"] is None and metrics["overhead_noncpu_time_seconds"] is None
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_memory_for_a_task(name):
+    """Of the lines WORKER id RESOURCES: MB of the worker, divided by its cores."""
+    log, _, _ = read(name)
+    lines = [line.split(" RESOURCES ")[1] for line in log_of(name).read_text().splitlines()
+             if " RESOURCES " in line and line[0] != "#"]
+    least = min(one["memory"][0] / one["cores"][0] for one in map(json.loads, lines))
+    assert log.figures["worker", "task-memory", "bytes"] == pytest.approx(least * 2**20)
 
 
 # ---- the reader ----
