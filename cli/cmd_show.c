@@ -11,7 +11,7 @@
 typedef struct request {
     int64_t width;
     bool color, json, full;
-    const char *table; /* NULL: no single one */
+    const char *table;     /* NULL: no single one */
     roast_budget_split by; /* ROAST_SPLIT_COUNT: not split */
 } request;
 
@@ -120,8 +120,9 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         return code;
     bool split = wanted.by != ROAST_SPLIT_COUNT;
     if (split && (wanted.json || wanted.full || wanted.table != NULL))
-        return cli_fail(CLI_USAGE, "leave one of them out",
-                        "--budget-by shows one table: it does not go with --json, --full or --table");
+        return cli_fail(
+            CLI_USAGE, "leave one of them out",
+            "--budget-by shows one table: it does not go with --json, --full or --table");
     roast_status status =
         measured_open(&it, path, split ? NEED_RUN : NEED_METRICS | NEED_FINDINGS, &err);
     if (status == ROAST_OK && split)

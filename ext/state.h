@@ -117,9 +117,9 @@ typedef struct ext_state {
 #define X(id, module, name) PyObject *id;
     EXT_IMPORTS(X)
 #undef X
-    PyObject *host;                               /* this machine's name, as bytes */
-    PyObject *own_job;                            /* what batch_job() says of this process, or NULL */
-    uint64_t job_process;                         /* token of the process that was asked about */
+    PyObject *host;       /* this machine's name, as bytes */
+    PyObject *own_job;    /* what batch_job() says of this process, or NULL */
+    uint64_t job_process; /* token of the process that was asked about */
     PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
     int n_spare_sections;
 } ext_state;

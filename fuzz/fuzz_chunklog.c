@@ -86,8 +86,9 @@ static uint64_t walk(const roast_chunklog *log, uint64_t first) {
 #define X(name) sum = sum * 31 + (uint64_t)chunk.name;
         ROAST_CHUNK_FIELDS(X)
 #undef X
-        const roast_str texts[] = {chunk.host, chunk.worker,     chunk.dataset,       chunk.file,
-                                   chunk.uuid, chunk.error_type, chunk.error_message, chunk.batch_job};
+        const roast_str texts[] = {chunk.host,          chunk.worker,   chunk.dataset,
+                                   chunk.file,          chunk.uuid,     chunk.error_type,
+                                   chunk.error_message, chunk.batch_job};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             sum = add_text(sum, texts[i]);
         roast_chunk_task_key(&chunk, key, sizeof key);

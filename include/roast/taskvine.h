@@ -57,7 +57,8 @@ typedef struct roast_taskvine_facts {
     uint64_t unexplained; /* workers whose connection ended, nobody knows why */
     uint64_t open;        /* tries without an end. Set by roast_taskvine_finish */
     uint64_t libraries;   /* tasks that serve function calls: they are no tries */
-    double task_memory;   /* bytes: memory of a worker per core, of the one with the least; 0: not known */
+    double
+        task_memory; /* bytes: memory of a worker per core, of the one with the least; 0: not known */
     roast_taskvine_transfers transfers[ROAST_WAY_COUNT];
     roast_taskvine_measured measured[ROAST_KIND_COUNT];
 } roast_taskvine_facts;

@@ -125,8 +125,8 @@ static bool figure_of_way(const roast_taskvine_facts *facts, uint32_t way, uint3
     const roast_taskvine_transfers *sum = &facts->transfers[way];
     const double values[3] = {(double)sum->us / 1e6, (double)sum->bytes, (double)sum->count};
     *out = (roast_span_value){.context = roast_str_of("transfer"),
-                              .activity = roast_str_of(
-                                  roast_taskvine_way_name((roast_taskvine_way)way)),
+                              .activity =
+                                  roast_str_of(roast_taskvine_way_name((roast_taskvine_way)way)),
                               .unit = roast_str_of(units[which]),
                               .value = values[which]};
     return facts->lines > facts->unreadable;

@@ -84,8 +84,7 @@ static roast_status resources(roast_taskvine *log, roast_vine_worker *worker, ro
         return ROAST_ECORRUPT;
     int32_t cores = (int32_t)found[0].value;
     double memory = found[1].value * (1 << 20) / cores;
-    if (cores > 0 && memory > 0 &&
-        (log->facts.task_memory <= 0 || memory < log->facts.task_memory))
+    if (cores > 0 && memory > 0 && (log->facts.task_memory <= 0 || memory < log->facts.task_memory))
         log->facts.task_memory = memory;
     if (!worker->present || worker->cores != cores) {
         int64_t when = worker->connected_us != ROAST_NO_TIME && !worker->present

@@ -197,9 +197,10 @@ roast_status roast_summary_fill_challenge(const roast_summary_source *source, ro
 
 #define TRANSFER_ROW(label, way)                                                                   \
     {                                                                                              \
-        label, {{.key = way "_bytes"},                                                             \
-                {.key = way "_files", .before = " in ", .after = " file", .counts = true},         \
-                {.key = way "_seconds", .before = ", ", .after = " in all"}},                      \
+        label,                                                                                     \
+            {{.key = way "_bytes"},                                                                \
+             {.key = way "_files", .before = " in ", .after = " file", .counts = true},            \
+             {.key = way "_seconds", .before = ", ", .after = " in all"}},                         \
             .with = way "_bytes"                                                                   \
     }
 

@@ -313,14 +313,20 @@ static inline void add_files(roast_run *run) {
 }
 
 static inline void add_texts(roast_run *run) {
-    static const char *const texts[][2] = {
-        {"coffea_version", "2026.9"},    {"user", "somebody"},      {"campaign", "summer"},
-        {"memory_bytes", "25000000000"}, {"dask_version", "2026.8"}, {"worker_jobs", "Slurm 1, Slurm 2"},
-        {"cgroup_memory_bytes", "many"}, {"calls", "[{}]"},         {"reducer", "reduce"}};
+    static const char *const texts[][2] = {{"coffea_version", "2026.9"},
+                                           {"user", "somebody"},
+                                           {"campaign", "summer"},
+                                           {"memory_bytes", "25000000000"},
+                                           {"dask_version", "2026.8"},
+                                           {"worker_jobs", "Slurm 1, Slurm 2"},
+                                           {"cgroup_memory_bytes", "many"},
+                                           {"calls", "[{}]"},
+                                           {"reducer", "reduce"}};
     roast_error err;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_ok(roast_run_set_meta(run, roast_str_of(texts[i][0]), roast_str_of(texts[i][1]), &err),
-                  err);
+        assert_ok(
+            roast_run_set_meta(run, roast_str_of(texts[i][0]), roast_str_of(texts[i][1]), &err),
+            err);
 }
 
 /* A run that has everything. */

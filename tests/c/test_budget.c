@@ -551,6 +551,32 @@ static void test_any_run_adds_up(void **state) {
     }
 }
 
+/* Coffea tries a chunk again inside its task: twice it raises, then it gives a result. A try of the task before raised, too. */
+static void test_tries_inside_a_task(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_raised, (try_times){0, 0, 0, 2, 2});
+    add_chunk(run, "P-1", "w", "tt", "f",
+              (chunk_times){0.5, 1, NAN, NAN, 1, NAN, NAN, .raised = true});
+    add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){2, 2, 2, 10, 10});
+    add_chunk(run, "P-2", "w", "tt", "f",
+              (chunk_times){3, 1, NAN, NAN, 1, NAN, NAN, .raised = true});
+    add_chunk(run, "P-2", "w", "tt", "f",
+              (chunk_times){4.5, 2, NAN, NAN, 1, NAN, NAN, .raised = true});
+    add_chunk(run, "P-2", "w", "tt", "f", (chunk_times){7, 2, NAN, 0, 2, NAN, NAN});
+    roast_budget *budget = budget_of(run);
+    const roast_budget_row *total = roast_budget_total(budget);
+    assert_near(2 + 1 + 2, total->parts[ROAST_PART_lost]);
+    assert_near(1 + 0.5 + 0.5, total->parts[ROAST_PART_before_process]);
+    assert_near(2, total->parts[ROAST_PART_compute_cpu]);
+    assert_near(1, total->parts[ROAST_PART_after_process]);
+    assert_sums(budget);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
 /* ---- as a table ---- */
 
 static void assert_cell(const char *text, const roast_grid *grid, uint32_t row, uint32_t column) {
@@ -565,9 +591,9 @@ static void test_a_table_by_storage(void **state) {
     roast_error err;
     join(run, "w", -5, 1);
     add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 2, 2});
-    add_chunk(run, "P-1", "w", "tt", "root://a//f.root", (chunk_times){0, 2, 0.5, 0.5, 0, 0, 0});
+    add_chunk(run, "P-1", "w", "tt", "root://a//f.root", (chunk_times){0, 2, 0, 0.5, 0.5, 0, 0});
     add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){2, 2, 2, 7, 7});
-    add_chunk(run, "P-2", "w", "tt", "root://b//f.root", (chunk_times){2, 5, 4, 0.5, 0, 0, 0});
+    add_chunk(run, "P-2", "w", "tt", "root://b//f.root", (chunk_times){2, 5, 0, 4, 0.5, 0, 0});
     roast_budget *budget = budget_of(run);
     assert_ok(roast_budget_grid(budget, ROAST_BY_storage, &grid, &err), err);
     assert_str("Budget by storage", roast_grid_title(grid));
@@ -633,6 +659,7 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_every_part_is_in_the_catalogue),
         cmocka_unit_test(test_any_run_adds_up),
+        cmocka_unit_test(test_tries_inside_a_task),
         cmocka_unit_test(test_a_table_by_storage),
         cmocka_unit_test(test_failing_allocations),
     };

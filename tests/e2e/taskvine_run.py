@@ -25,7 +25,7 @@ class Proc(processor.ProcessorABC):
     def process(self, events):
         raised = Path(FOLDER) / "raised"
         before = raised.stat().st_size if raised.exists() else 0
-        if events.metadata["entrystart"] == 0 and before < 2:  # both tries inside the first task
+        if events.metadata["entrystart"] == 0 and before < 3:  # both tries inside the first task, one inside the next
             raised.write_text("x" * (before + 1))
             raise RuntimeError("told to raise")
         return {"events": len(events)}
@@ -49,7 +49,8 @@ budget = mc.run.budget()
 print(json.dumps({
     "backend": mc.backend,
     "output": output,
-    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics],
+    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics if not chunk["error"]],
+    "repeated": [[chunk["task_key"], chunk["worker"], chunk["error"]] for chunk in mc.chunk_metrics if chunk["error"]],
     "tries": [[one["key"], one["kind"], one["outcome"]] for one in records],
     "raised": [str(one) for one in records if one["outcome"] == "raised"],
     "custom_init": executor.custom_init is theirs,

@@ -48,7 +48,8 @@ def expect_budget(mc):
     assert sum(parts.values()) == pytest.approx(available, rel=0.001)
     assert parts["unaccounted"] == pytest.approx(0, abs=0.01 * available)
     inside = parts["read"] + parts["compute_cpu"] + parts["compute_offcpu"]
-    assert inside == pytest.approx(sum(chunk["duration"] for chunk in mc.chunk_metrics), rel=0.01)
+    done = [chunk["duration"] for chunk in mc.chunk_metrics if not chunk["error"]]
+    assert len(done) == CHUNKS and inside == pytest.approx(sum(done), rel=0.01)
     assert parts["before_process"] > 0
     return parts
 
@@ -92,6 +93,15 @@ class TestWithTwoWorkers:
         assert parts["lost"] == pytest.approx(raised["wasted_seconds"], abs=0.01)
         assert mc.metrics["workers_seen"] == 2
         assert any("lost" in finding["title"] for finding in mc.diagnose())
+
+    def test_a_chunk_that_raises_inside_its_task(self, htex, tmp_path):
+        """Coffea tries it again; its record comes with the next output."""
+        mc = measure(runner(retries=1), Raises(tmp_path), tmp_path)
+        assert {row["outcome"] for row in mc.attempts} == {"done"}
+        (raised,) = [chunk for chunk in mc.chunk_metrics if chunk["error"]]
+        assert raised["entry_start"] == 300 and raised["duration"] >= 0.2
+        assert expect_budget(mc)["lost"] == pytest.approx(raised["duration"], abs=0.01)
+        assert mc.metrics["num_failed_chunks"] == 1 and mc.metrics["total_events_from_chunks"] == EVENTS
 
     def test_findings(self, htex, tmp_path):
         """The same as in test_engines.py."""

@@ -30,7 +30,8 @@ def test_output_and_objects_are_the_users(measured):
 
 
 def test_tries(measured):
-    """The first chunk raises in both tries inside its task; Coffea submits it again as another task."""
+    """The first chunk raises in both tries inside its task; Coffea submits it again as another task, which raises once
+    inside."""
     assert measured["backend"] == "taskvine"
     outcomes = [outcome for _, kind, outcome in measured["tries"] if kind == "processing"]
     assert sorted(outcomes) == ["done"] * 4 + ["raised"]
@@ -42,6 +43,13 @@ def test_chunks_are_in_their_tries(measured):
     done = {key for key, kind, outcome in measured["tries"] if kind == "processing" and outcome == "done"}
     assert {key for key, _ in measured["chunks"]} == done
     assert sum(events for _, events in measured["chunks"]) == 1000
+
+
+def test_a_try_inside_a_task(measured):
+    """It has a record, which came with the output of the task; it is no try of the task."""
+    ((key, worker, error),) = measured["repeated"]
+    (again,) = [[key, worker] for key_, kind, outcome in measured["tries"] if key_ == key and outcome == "done"]
+    assert again == [key, measured["named"][0]] and "told to raise" in error
 
 
 def test_chunks_have_their_worker(measured):

@@ -13,8 +13,8 @@ from roastcoffea.facility import LONGEST, batch_job, facility
 from roastcoffea.provenance import provenance
 
 VARIABLES = ("ROAST_SITE", "ROAST_PROVENANCE_OFF", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID",
-             "SLURM_ARRAY_TASK_ID", "_CONDOR_JOB_AD", "PBS_JOBID", "LSB_JOBID", "CONDOR_ID", "JOB_ID", "SGE_ROOT", "APPTAINER_CONTAINER",
-             "SINGULARITY_CONTAINER", "KUBERNETES_SERVICE_HOST")
+             "SLURM_ARRAY_TASK_ID", "_CONDOR_JOB_AD", "CONDOR_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "SGE_ROOT",
+             "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "KUBERNETES_SERVICE_HOST")
 
 
 @pytest.fixture(autouse=True)
