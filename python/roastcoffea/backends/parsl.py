@@ -233,7 +233,7 @@ class ParslSource(Source):
             self._notes.add("the CPU time of the workers is not known: resource_monitoring_enabled of Parsl's monitoring is off")
         try:
             with closing(Database(path)) as database:
-                version = None
+                version: int | None = None
                 while True:
                     before, version = version, database.version()
                     if before != version:  # else nothing was written since
