@@ -49,8 +49,8 @@ budget = mc.run.budget()
 print(json.dumps({
     "backend": mc.backend,
     "output": output,
-    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics if not chunk["error"]],
-    "repeated": [[chunk["task_key"], chunk["worker"], chunk["error"]] for chunk in mc.chunk_metrics if chunk["error"]],
+    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics if not chunk.get("error")],
+    "repeated": [[chunk["task_key"], chunk["worker"], chunk.get("error")] for chunk in mc.chunk_metrics if chunk.get("error")],
     "tries": [[one["key"], one["kind"], one["outcome"]] for one in records],
     "raised": [str(one) for one in records if one["outcome"] == "raised"],
     "custom_init": executor.custom_init is theirs,

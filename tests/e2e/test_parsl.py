@@ -48,7 +48,7 @@ def expect_budget(mc):
     assert sum(parts.values()) == pytest.approx(available, rel=0.001)
     assert parts["unaccounted"] == pytest.approx(0, abs=0.01 * available)
     inside = parts["read"] + parts["compute_cpu"] + parts["compute_offcpu"]
-    done = [chunk["duration"] for chunk in mc.chunk_metrics if not chunk["error"]]
+    done = [chunk["duration"] for chunk in mc.chunk_metrics if not chunk.get("error")]
     assert len(done) == CHUNKS and inside == pytest.approx(sum(done), rel=0.01)
     assert parts["before_process"] > 0
     return parts
@@ -98,7 +98,7 @@ class TestWithTwoWorkers:
         """Coffea tries it again; its record comes with the next output."""
         mc = measure(runner(retries=1), Raises(tmp_path), tmp_path)
         assert {row["outcome"] for row in mc.attempts} == {"done"}
-        (raised,) = [chunk for chunk in mc.chunk_metrics if chunk["error"]]
+        (raised,) = [chunk for chunk in mc.chunk_metrics if chunk.get("error")]
         assert raised["entry_start"] == 300 and raised["duration"] >= 0.2
         assert expect_budget(mc)["lost"] == pytest.approx(raised["duration"], abs=0.01)
         assert mc.metrics["num_failed_chunks"] == 1 and mc.metrics["total_events_from_chunks"] == EVENTS
