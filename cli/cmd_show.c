@@ -11,7 +11,8 @@
 typedef struct request {
     int64_t width;
     bool color, json, full;
-    const char *table; /* NULL: no single one */
+    const char *table;     /* NULL: no single one */
+    roast_budget_split by; /* ROAST_SPLIT_COUNT: not split */
 } request;
 
 static cli_exit take_color(void *request_, const char *when) {
@@ -24,6 +25,17 @@ static cli_exit take_color(void *request_, const char *when) {
     return CLI_OK;
 }
 
+static cli_exit take_split(void *request_, const char *name) {
+    request *wanted = request_;
+    for (int split = 0; split < ROAST_SPLIT_COUNT; split++)
+        if (strcmp(name, roast_budget_split_name((roast_budget_split)split)) == 0) {
+            wanted->by = (roast_budget_split)split;
+            return CLI_OK;
+        }
+    return cli_fail(CLI_USAGE, "use dataset, worker, host, file or storage",
+                    "--budget-by does not take \"%s\"", name);
+}
+
 static const cli_option options[] = {
     {CLI_INTEGER, 'w', "width", "N",
      "columns to draw in, at least 40 (COLUMNS, or those of the terminal, or 80)",
@@ -34,6 +46,8 @@ static const cli_option options[] = {
     {CLI_FLAG, '\0', "full", NULL, "all tables and notes", offsetof(request, full)},
     {CLI_TEXT, '\0', "table", "ID",
      "only this table: challenge, budget, ... (as --json names them)", offsetof(request, table)},
+    {CLI_CALL, '\0', "budget-by", "WHAT",
+     "only the budget, by dataset, worker, host, file or storage", .take = take_split},
     {CLI_FLAG, '\0', "json", NULL, "all tables as JSON: every value with its key and unit",
      offsetof(request, json)},
     {0},
@@ -80,17 +94,40 @@ static roast_status show(const measured *it, const request *wanted, roast_sink *
     return status;
 }
 
+static roast_status show_budget(const measured *it, const request *wanted, roast_sink *out,
+                                roast_error *err) {
+    roast_budget *budget = NULL;
+    roast_grid *grid = NULL;
+    roast_status status = roast_budget_compute(it->run, &budget, err);
+    if (status == ROAST_OK)
+        status = roast_budget_grid(budget, wanted->by, &grid, err);
+    if (status == ROAST_OK)
+        roast_grid_draw(grid, (unsigned)wanted->width, wanted->color, out);
+    roast_grid_free(grid);
+    roast_budget_free(budget);
+    return status;
+}
+
 static cli_exit run(roast_sink *out, int n_args, char **args) {
     request wanted = {.width = cli_terminal_width(STDOUT_FILENO),
-                      .color = cli_terminal_color(STDOUT_FILENO)};
+                      .color = cli_terminal_color(STDOUT_FILENO),
+                      .by = ROAST_SPLIT_COUNT};
     measured it;
     roast_error err;
     const char *path;
     cli_exit code = cli_read_path(&cli_verb_show, &wanted, n_args, args, &path);
     if (code != CLI_OK)
         return code;
-    roast_status status = measured_open(&it, path, NEED_METRICS | NEED_FINDINGS, &err);
-    if (status == ROAST_OK)
+    bool split = wanted.by != ROAST_SPLIT_COUNT;
+    if (split && (wanted.json || wanted.full || wanted.table != NULL))
+        return cli_fail(
+            CLI_USAGE, "leave one of them out",
+            "--budget-by shows one table: it does not go with --json, --full or --table");
+    roast_status status =
+        measured_open(&it, path, split ? NEED_RUN : NEED_METRICS | NEED_FINDINGS, &err);
+    if (status == ROAST_OK && split)
+        status = show_budget(&it, &wanted, out, &err);
+    else if (status == ROAST_OK)
         status = show(&it, &wanted, out, &code, &err);
     measured_close(&it);
     return status == ROAST_OK ? code : cli_fail_error(&err, CLI_NEXT_LS);
@@ -106,7 +143,8 @@ const cli_verb cli_verb_show = {
                "The screen has the outcome, wall time, rates, efficiency, the first findings and\n"
                "the main parts of the budget. --full shows all tables. The table of the 200 Gbps\n"
                "challenge is among them if the run is at most 1,000 times slower than that;\n"
-               "--table challenge shows it always.\n",
+               "--table challenge shows it always. --budget-by storage says which door or site\n"
+               "took the core time.\n",
     .options = options,
     .run = run,
 };

@@ -102,6 +102,8 @@ static PyMethodDef module_methods[] = {
      "name_workers(chunks, attempts, /)\n--\n\n"
      "A ChunkLog in which records with a task and without a worker have the worker of their task's "
      "try."},
+    {"batch_jobs", ext_batch_jobs, METH_VARARGS,
+     "batch_jobs(chunks, /)\n--\n\nThe jobs of batch systems that the chunks ran in, each once."},
     {"shift_clocks", ext_shift_clocks, METH_VARARGS,
      "shift_clocks(chunks, offsets, /)\n--\n\n"
      "Moves the chunks of each worker by the offset of its clock: {worker: seconds that it is "
@@ -241,6 +243,7 @@ static int module_clear(PyObject *module) {
     EXT_IMPORTS(X)
 #undef X
     Py_CLEAR(state->host);
+    Py_CLEAR(state->own_job);
     return 0;
 }
 

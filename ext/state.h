@@ -96,6 +96,7 @@
     X(dump_value, "roastcoffea.export.extras", "dump")                                             \
     X(load_value, "roastcoffea.export.extras", "load")                                             \
     X(current_task, "roastcoffea.tasks", "current")                                                \
+    X(batch_job, "roastcoffea.facility", "batch_job")                                              \
     X(table_text, "roastcoffea.preview", "table_text")                                             \
     X(table_html, "roastcoffea.preview", "table_html")                                             \
     X(attempts_html, "roastcoffea.preview", "attempts_html")                                       \
@@ -117,7 +118,9 @@ typedef struct ext_state {
 #define X(id, module, name) PyObject *id;
     EXT_IMPORTS(X)
 #undef X
-    PyObject *host;                               /* this machine's name, as bytes */
+    PyObject *host;       /* this machine's name, as bytes */
+    PyObject *own_job;    /* what batch_job() says of this process, or NULL */
+    uint64_t job_process; /* token of the process that was asked about */
     PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
     int n_spare_sections;
 } ext_state;

@@ -86,8 +86,9 @@ static uint64_t walk(const roast_chunklog *log, uint64_t first) {
 #define X(name) sum = sum * 31 + (uint64_t)chunk.name;
         ROAST_CHUNK_FIELDS(X)
 #undef X
-        const roast_str texts[] = {chunk.host, chunk.worker,     chunk.dataset,      chunk.file,
-                                   chunk.uuid, chunk.error_type, chunk.error_message};
+        const roast_str texts[] = {chunk.host,          chunk.worker,   chunk.dataset,
+                                   chunk.file,          chunk.uuid,     chunk.error_type,
+                                   chunk.error_message, chunk.batch_job};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             sum = add_text(sum, texts[i]);
         roast_chunk_task_key(&chunk, key, sizeof key);
@@ -199,6 +200,7 @@ static roast_status append_full(roast_chunklog *log, uint64_t seq) {
                          .pid = 4242,
                          .host = {"node1", 5},
                          .worker = {"tcp://10.0.0.1:40000", 20},
+                         .batch_job = {"Slurm 17_3", 10},
                          .dataset = {"ttbar", 5},
                          .file = {"a.root", 6},
                          .uuid = {"u", 1},

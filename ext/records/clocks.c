@@ -4,6 +4,7 @@
 #include "records/chunk_log.h"
 #include "common/errors.h"
 #include "common/pairs.h"
+#include "common/values.h"
 
 #include <math.h>
 
@@ -115,4 +116,34 @@ PyObject *ext_name_workers(PyObject *module, PyObject *args) {
     if (core == NULL)
         return NULL;
     return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
+}
+
+/* Chunks of one process have the same origin. */
+static int add_jobs(const roast_chunklog *log, PyObject *jobs) {
+    roast_chunk_cursor cursor;
+    roast_chunk chunk;
+    uint32_t origin = 0;
+    roast_chunk_cursor_init(&cursor, log);
+    while (roast_chunk_cursor_next(&cursor, &chunk)) {
+        bool known = chunk.batch_job.data != NULL && chunk.packed.origin != origin;
+        origin = chunk.packed.origin;
+        if (known && ext_put_pair(jobs, ext_text(chunk.batch_job), Py_NewRef(Py_None)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+PyObject *ext_batch_jobs(PyObject *module, PyObject *args) {
+    ext_state *state = ext_state_of_module(module);
+    PyObject *chunks, *list = NULL;
+    if (!PyArg_ParseTuple(args, "O!:batch_jobs", state->type_chunk_log, &chunks))
+        return NULL;
+    log_core *core = ext_packed_view(state, chunks);
+    PyObject *jobs = core != NULL ? PyDict_New() : NULL;
+    if (jobs != NULL && add_jobs(core->log, jobs) == 0)
+        list = PyDict_Keys(jobs);
+    Py_XDECREF(jobs);
+    if (core != NULL)
+        log_core_let_go(core);
+    return list;
 }

@@ -153,19 +153,6 @@ static PyObject *moment(int64_t us) {
     return ext_real_or_none(us != ROAST_NO_TIME ? (double)us / 1e6 : NAN);
 }
 
-static PyObject *transfers_of(const roast_taskvine_facts *facts) {
-    PyObject *all = PyDict_New();
-    for (int i = 0; all != NULL && i < ROAST_WAY_COUNT; i++) {
-        const roast_taskvine_transfers *sum = &facts->transfers[i];
-        PyObject *row =
-            Py_BuildValue("{s:K,s:L,s:d}", "count", (unsigned long long)sum->count, "bytes",
-                          (long long)sum->bytes, "seconds", (double)sum->us / 1e6);
-        if (ext_put(all, roast_taskvine_way_name((roast_taskvine_way)i), row) != 0)
-            Py_CLEAR(all);
-    }
-    return all;
-}
-
 static PyObject *vine_facts(PyObject *op, void *unused) {
     (void)unused;
     const vine_object *self = (vine_object *)op;
@@ -184,8 +171,7 @@ static PyObject *vine_facts(PyObject *op, void *unused) {
                 ext_put(all, "ended", PyBool_FromLong(facts->ended)) == 0 &&
                 ext_put(all, "cut", PyBool_FromLong(facts->cut)) == 0 &&
                 ext_put(all, "first", moment(facts->first_us)) == 0 &&
-                ext_put(all, "last", moment(facts->last_us)) == 0 &&
-                ext_put(all, "transfers", transfers_of(facts)) == 0;
+                ext_put(all, "last", moment(facts->last_us)) == 0;
     for (unsigned i = 0; good && i < sizeof counts / sizeof *counts; i++)
         good = ext_put(all, counts[i].name, PyLong_FromUnsignedLongLong(counts[i].count)) == 0;
     if (!good)
@@ -193,28 +179,35 @@ static PyObject *vine_facts(PyObject *op, void *unused) {
     return all;
 }
 
-static int put_figure(PyObject *all, roast_attempt_kind kind, const char *activity,
-                      const char *unit, double value) {
-    return ext_put_pair(all, Py_BuildValue("(sss)", roast_attempt_kind_name(kind), activity, unit),
-                        PyFloat_FromDouble(value));
-}
-
 static PyObject *vine_figures(PyObject *op, void *unused) {
     (void)unused;
     const vine_object *self = (vine_object *)op;
     if (check_idle(self) != 0)
         return NULL;
-    const roast_taskvine_facts *facts = roast_taskvine_get_facts(self->log);
     PyObject *all = PyDict_New();
-    for (int i = 0; all != NULL && i < ROAST_KIND_COUNT; i++) {
-        const roast_taskvine_measured *sum = &facts->measured[i];
-        roast_attempt_kind kind = (roast_attempt_kind)i;
-        if (sum->tries == 0)
-            continue;
-        if (put_figure(all, kind, "cpu", "seconds", sum->cpu_s) != 0 ||
-            put_figure(all, kind, "noncpu", "seconds", fmax(sum->wall_s - sum->cpu_s, 0)) != 0 ||
-            put_figure(all, kind, "disk-read", "bytes", sum->read_bytes) != 0 ||
-            put_figure(all, kind, "disk-write", "bytes", sum->write_bytes) != 0)
+    roast_span_value figure;
+    for (uint32_t i = 0; all != NULL && i < ROAST_TASKVINE_FIGURES; i++)
+        if (roast_taskvine_figure(self->log, i, &figure) &&
+            ext_put_pair(all,
+                         Py_BuildValue("(NNN)", ext_text(figure.context), ext_text(figure.activity),
+                                       ext_text(figure.unit)),
+                         PyFloat_FromDouble(figure.value)) != 0)
+            Py_CLEAR(all);
+    return all;
+}
+
+static PyObject *vine_present(PyObject *op, void *unused) {
+    (void)unused;
+    const vine_object *self = (vine_object *)op;
+    if (check_idle(self) != 0)
+        return NULL;
+    const roast_attempts *attempts = roast_taskvine_attempts(self->log);
+    uint32_t count = attempts != NULL ? roast_attempts_worker_count(attempts) : 0;
+    PyObject *all = PyDict_New();
+    for (uint32_t i = 0; all != NULL && i < count; i++) {
+        int32_t cores = roast_taskvine_worker_cores(self->log, i);
+        if (cores >= 0 && ext_put_pair(all, ext_text(roast_attempts_worker(attempts, i)),
+                                       PyLong_FromLong(cores)) != 0)
             Py_CLEAR(all);
     }
     return all;
@@ -267,12 +260,15 @@ static PyMethodDef vine_methods[] = {
 };
 
 static PyGetSetDef vine_getset[] = {
-    {"facts", vine_facts, NULL, "What the log told so far: counts, moments, transfers.", NULL},
+    {"facts", vine_facts, NULL, "What the log told so far: counts, moments.", NULL},
     {"clock_offsets", vine_offsets, NULL,
      "Before end(): {worker: seconds that its clock is behind the manager's}, where they differ.",
      NULL},
     {"figures", vine_figures, NULL,
-     "{(kind of task, activity, unit): value}: measurements of TaskVine's resource monitor.", NULL},
+     "{(kind of task, activity, unit): value}: measurements of TaskVine's resource monitor, and "
+     "transfers.",
+     NULL},
+    {"present", vine_present, NULL, "Before end(): {worker: cores} of those connected.", NULL},
     {"notes", vine_notes, NULL, "After end(): what could not be measured, and why.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -4,6 +4,7 @@
 #include "common/quiet.h"
 #include "worker/reads.h"
 #include "common/values.h"
+#include "roast/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,9 +155,22 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
     ext_pass_over("the task could not be read");
 }
 
+/* roastcoffea.facility.batch_job(), asked once a process: a forked one is another. */
+static void put_batch_job(ext_state *state, ext_holder *holder, roast_chunk *out) {
+    uint64_t process = roast_process_token();
+    if (state->job_process != process) {
+        PyObject *ask = ext_import_batch_job(state);
+        Py_XSETREF(state->own_job, ask != NULL ? PyObject_CallNoArgs(ask) : NULL);
+        state->job_process = process;
+        ext_pass_over("the batch job could not be read");
+    }
+    out->batch_job = ext_hold_text(holder, Py_XNewRef(state->own_job));
+}
+
 void ext_events_before(ext_state *state, PyObject *events, roast_utc now, ext_holder *holder,
                        roast_chunk *out) {
     read_task(state, now, holder, out);
+    put_batch_job(state, holder, out);
     PyObject *factory = factory_of(state, events);
     if (factory == NULL)
         return;

@@ -158,8 +158,8 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, const ext_hol
 /* ---- delivery ---- */
 
 /* Sends a copy through the channel of the processor's topic: so the record survives if the chunk raised, the
- * output is not a mapping, or the worker dies later. */
-static void send_apart(ext_state *state, PyObject *topic, PyObject *log, bool raised) {
+ * output is not a mapping, or the worker dies later. A new reference to records for the output of this chunk, or NULL. */
+static PyObject *send_apart(ext_state *state, PyObject *topic, PyObject *log, bool raised) {
     PyObject *done = NULL;
     PyObject *put = ext_import_put_record(state);
     PyObject *copy = put != NULL ? PyObject_CallMethodNoArgs(log, state->str_copy) : NULL;
@@ -167,8 +167,10 @@ static void send_apart(ext_state *state, PyObject *topic, PyObject *log, bool ra
         done = PyObject_CallFunctionObjArgs(put, topic, copy, raised ? Py_True : Py_False, NULL);
     if (done == NULL)
         ext_count_fault("a chunk could not be sent apart from the output", NULL);
-    Py_XDECREF(done);
+    if (done != NULL && !Py_IS_TYPE(done, state->type_chunk_log))
+        Py_CLEAR(done); /* None */
     Py_XDECREF(copy);
+    return done;
 }
 
 /* The output's list of chunks, if it has one; else the new one. */
@@ -199,6 +201,14 @@ static int put_into_output(ext_state *state, PyObject *output, PyObject *log) {
     Py_XDECREF(there);
     Py_XDECREF(both);
     return result;
+}
+
+/* The record of a chunk, and of tries before it that raised. */
+static void put_with_earlier(ext_state *state, PyObject *output, PyObject *log, PyObject *earlier) {
+    PyObject *all = earlier != NULL ? PyNumber_Add(earlier, log) : Py_NewRef(log);
+    if (all == NULL || put_into_output(state, output, all) != 0)
+        ext_count_fault("the chunk could not be put into the output", NULL);
+    Py_XDECREF(all);
 }
 
 /* processor._chunk_metrics: all that this very instance has seen. */
@@ -316,12 +326,13 @@ static void end_call(call *c, PyObject *result) {
     open_chunk_end(c->open);
     ext_current_chunk_detach(c->state, c->processor, c->current);
     if (log != NULL) {
-        if (topic != NULL)
-            send_apart(c->state, topic, log, exception != NULL);
+        PyObject *earlier =
+            topic != NULL ? send_apart(c->state, topic, log, exception != NULL) : NULL;
         if (put_onto_processor(c->state, c->processor, log) != 0)
             ext_count_fault("the chunk could not be kept on the processor", NULL);
-        if (result != NULL && put_into_output(c->state, result, log) != 0)
-            ext_count_fault("the chunk could not be put into the output", NULL);
+        if (result != NULL)
+            put_with_earlier(c->state, result, log, earlier);
+        Py_XDECREF(earlier);
         Py_DECREF(log);
     }
     Py_XDECREF(topic);

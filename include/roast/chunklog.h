@@ -141,6 +141,7 @@ typedef struct roast_chunk {
     int64_t pid;    /* 0: not known */
     roast_str host;
     roast_str worker;
+    roast_str batch_job; /* of the process, with the batch system: "Slurm 17" */
     roast_str dataset;
     roast_str file;
     roast_str uuid;

@@ -83,7 +83,8 @@
     REAL(measuring_s, measuring_ns, 1e9)                                                           \
     REAL(read_cpu_s, read_cpu_ns, 1e9)                                                             \
     REAL(cpu_process_s, cpu_process_ns, 1e9)                                                       \
-    TEXT_OF(storage, storage)
+    TEXT_OF(storage, storage)                                                                      \
+    TEXT(batch_job, batch_job)
 
 /* The type of the values of a column. */
 typedef enum roast_cell {

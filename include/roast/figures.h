@@ -26,6 +26,17 @@ typedef enum roast_activity {
     ROAST_ACTIVITY_preprocess_files,
     ROAST_ACTIVITY_preprocess_bytes,
     ROAST_ACTIVITY_preprocess_requests,
+    ROAST_ACTIVITY_task_memory, /* bytes that one task may take */
+    /* Files that an engine moved: from its manager to workers, among workers, and back to the manager. */
+    ROAST_ACTIVITY_transfer_manager, /* s, summed over transfers that may overlap */
+    ROAST_ACTIVITY_transfer_manager_bytes,
+    ROAST_ACTIVITY_transfer_manager_files,
+    ROAST_ACTIVITY_transfer_peer,
+    ROAST_ACTIVITY_transfer_peer_bytes,
+    ROAST_ACTIVITY_transfer_peer_files,
+    ROAST_ACTIVITY_transfer_output,
+    ROAST_ACTIVITY_transfer_output_bytes,
+    ROAST_ACTIVITY_transfer_output_files,
     ROAST_ACTIVITY_COUNT /* any other */
 } roast_activity;
 

@@ -5,6 +5,7 @@
 #define ROAST_SUMMARY_H
 
 #include "roast/base.h"
+#include "roast/budget.h"
 #include "roast/diagnose.h"
 #include "roast/grid.h"
 #include "roast/metrics.h"
@@ -60,5 +61,10 @@ bool roast_summary_draw_table(const roast_summary *summary, const char *id, unsi
                               bool color, roast_sink *sink);
 /* The same as JSON: {"headline": "...", "tables": [...], "metrics": {...}, "notes": [...]}. */
 void roast_summary_json(const roast_summary *summary, roast_sink *sink);
+
+/* The budget split into rows, as a table: the core time of each, the parts with the most of it, and the rest; the 20 rows
+ * with the most core time. The grid is the caller's. */
+roast_status roast_budget_grid(const roast_budget *budget, roast_budget_split split,
+                               roast_grid **out, roast_error *err);
 
 #endif

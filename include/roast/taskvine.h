@@ -57,6 +57,8 @@ typedef struct roast_taskvine_facts {
     uint64_t unexplained; /* workers whose connection ended, nobody knows why */
     uint64_t open;        /* tries without an end. Set by roast_taskvine_finish */
     uint64_t libraries;   /* tasks that serve function calls: they are no tries */
+    double
+        task_memory; /* bytes: memory of a worker per core, of the one with the least; 0: not known */
     roast_taskvine_transfers transfers[ROAST_WAY_COUNT];
     roast_taskvine_measured measured[ROAST_KIND_COUNT];
 } roast_taskvine_facts;
@@ -94,6 +96,12 @@ roast_status roast_taskvine_take_series(roast_taskvine *log, roast_series **out,
 /* Microseconds that the clock of a worker (by its number in the attempts) is behind the manager's. 0: no difference can be
  * seen, or there is no such worker. */
 int64_t roast_taskvine_clock_offset(const roast_taskvine *log, uint32_t worker);
+/* Measurements in the form of any engine's figures: those of the resource monitor, summed over the tries of a kind, the
+ * transfers, and the memory for a task. false: it was not measured. */
+enum { ROAST_TASKVINE_FIGURES = 4 * ROAST_KIND_COUNT + 3 * ROAST_WAY_COUNT + 1 };
+bool roast_taskvine_figure(const roast_taskvine *log, uint32_t index, roast_span_value *out);
+/* Cores of a worker (by its number in the attempts) that is connected now; -1: it is not there, or they are not known. */
+int32_t roast_taskvine_worker_cores(const roast_taskvine *log, uint32_t worker);
 /* What could not be measured, and what is special about the run, in words. None before it is finished. */
 uint32_t roast_taskvine_note_count(const roast_taskvine *log);
 roast_str roast_taskvine_note(const roast_taskvine *log, uint32_t index);

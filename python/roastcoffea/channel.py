@@ -79,12 +79,18 @@ def _way(topic: str) -> _Way:
     return _ways[kind]
 
 
-def put(topic: str, log: ChunkLog, raised: bool) -> None:
-    """Takes ownership of the record of a chunk, and sends the records that are due."""
+def put(topic: str, log: ChunkLog, raised: bool) -> ChunkLog | None:
+    """Takes ownership of the record of a chunk, and sends the records that are due. Returns records that the output of
+    this chunk takes along: on topics without a sender, tries of this process that raised have no output of their own."""
     way = _way(topic)
-    if way.send is None:
-        return
+    if way.send is None and not raised:
+        return _take(_held[topic]) if topic in _held else None
     held = _held.get(topic) or _held.setdefault(topic, _Held())
+    if way.send is None:
+        held.logs.append(log)
+        if len(held.logs) > _MOST:
+            held.logs.popleft()
+        return None
     now = time.monotonic()
     begins = not held.logs
     if begins:
@@ -94,18 +100,27 @@ def put(topic: str, log: ChunkLog, raised: bool) -> None:
         _send(topic, held)
     elif begins and way.flush_later is not None:
         way.flush_later(topic, _DUE_SECONDS)
+    return None
 
 
-def _send(topic: str, held: _Held) -> None:
-    """A record that cannot be delivered is dropped: the output has it as well."""
+def _take(held: _Held) -> ChunkLog | None:
+    """All waiting records as one log."""
     logs: list[ChunkLog] = []
     with suppress(IndexError):  # another thread may take some of them
         while True:
             logs.append(held.logs.popleft())
-    if logs:
-        whole = logs[0]
-        for log in logs[1:]:
-            whole += log
+    if not logs:
+        return None
+    whole = logs[0]
+    for log in logs[1:]:
+        whole += log
+    return whole
+
+
+def _send(topic: str, held: _Held) -> None:
+    """A record that cannot be delivered is dropped: the output has it as well."""
+    whole = _take(held)
+    if whole is not None:
         deliver(topic, whole.to_bytes())
 
 

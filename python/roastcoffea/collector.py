@@ -18,6 +18,7 @@ from roastcoffea._core import (
     ChunkLog,
     Run,
     Summary,
+    batch_jobs,
     faults,
     format_value,
     hold_clock,
@@ -40,7 +41,7 @@ from roastcoffea.live import LiveWriter
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.news import NewsThread
 from roastcoffea.progress import LiveLine
-from roastcoffea.provenance import checked
+from roastcoffea.provenance import checked, kept, listed
 from roastcoffea.provenance import provenance as find_provenance
 from roastcoffea.recorder import Recorder
 from roastcoffea.results import Results
@@ -289,7 +290,7 @@ class MetricsCollector(Results):
         ran = Ran(recorder.processor_names, recorder.records.copy(), recorder.elsewhere)
         self._collected = found = _checked(self._source.end(ran), Collected, "end")
         self.span_metrics = found.figures
-        self._provenance.update(found.about or {})
+        self._provenance.update(kept(found.about or {}, self.provenance))
         self.tracking_data = (
             found.tracking_data if found.series is None else TrackingData(found.series, run_start=self.t_start)
         )
@@ -612,7 +613,7 @@ class MetricsCollector(Results):
         return Inputs(
             times=(self.t_start, self.t_end),
             processor_name=self.processor_name,
-            meta=self._meta(),
+            meta={**self._meta(), **self._worker_jobs(chunks)},
             replayed=replayed,
             report=report,
             chunks=chunks,
@@ -663,6 +664,11 @@ class MetricsCollector(Results):
         if self.calls:
             meta["calls"] = json.dumps(self.calls, default=str)
         return meta
+
+    def _worker_jobs(self, chunks: list[Any]) -> dict[str, str]:
+        """The jobs of batch systems that workers ran in, as their records tell."""
+        jobs = batch_jobs(chunks) if isinstance(chunks, ChunkLog) else []
+        return kept({"worker_jobs": listed(sorted(jobs))}, self.provenance)
 
     def failed_fileset(self) -> list[Any] | dict[str, Any]:
         """The work that failed or was skipped; ``runner(mc.failed_fileset(), processor)`` does it again.

@@ -11,7 +11,10 @@ import re
 import stat
 from collections.abc import Callable
 
-__all__ = ["facility"]
+__all__ = ["SWITCH", "batch_job", "facility", "is_off"]
+
+# A variable: names of texts that are not to be kept, with commas between them; "all" for all.
+SWITCH = "ROAST_PROVENANCE_OFF"
 
 LONGEST = 1000  # characters of a text
 _LONGEST_AD = 1 << 20  # bytes of HTCondor's description of a job
@@ -23,6 +26,16 @@ def facility() -> dict[str, str]:
     """What is known of it."""
     told = {name: ask() for name, ask in _QUESTIONS.items()}
     return {name: text[:LONGEST] for name, text in told.items() if text}
+
+
+def is_off(name: str) -> bool:
+    """Whether the environment says that a text is not to be kept."""
+    return not {name, "all"}.isdisjoint(text.strip() for text in os.environ.get(SWITCH, "").split(","))
+
+
+def batch_job() -> str | None:
+    """The job of a batch system that this process belongs to, such as "Slurm 17", for the records of its chunks."""
+    return None if is_off("job") else _job()[:LONGEST] or None
 
 
 def _variable(*names: str) -> str:
@@ -53,10 +66,10 @@ def _slurm() -> str:
 
 
 def _condor() -> str:
-    """HTCondor names a file with the description of the job: lines of "name = value"."""
+    """HTCondor names a file with the description of the job: lines of "name = value". Sites may set CONDOR_ID."""
     numbers = dict((name.lower(), number) for name, number in _NUMBER.findall(_read(_variable("_CONDOR_JOB_AD"))))
     if "clusterid" not in numbers:
-        return ""
+        return _variable("CONDOR_ID")
     return f"{numbers['clusterid']}.{numbers.get('procid', '0')}"
 
 
@@ -82,6 +95,7 @@ _SYSTEMS: dict[str, Callable[[], str]] = {
     "HTCondor": _condor,
     "PBS": lambda: _variable("PBS_JOBID"),
     "LSF": lambda: _variable("LSB_JOBID"),
+    "SGE": lambda: _variable("JOB_ID") if os.environ.get("SGE_ROOT") else "",  # JOB_ID alone may be anybody's
 }
 
 _QUESTIONS: dict[str, Callable[[], str]] = {

@@ -11,22 +11,20 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from roastcoffea._core import __version__, describe_host
-from roastcoffea.facility import facility
+from roastcoffea.facility import facility, is_off
 
-__all__ = ["SWITCH", "checked", "provenance"]
-
-# Names of texts that are not to be kept, with commas between them; "all" for all.
-SWITCH = "ROAST_PROVENANCE_OFF"
+__all__ = ["checked", "kept", "listed", "provenance"]
 
 # The distributions whose versions are recorded.
 PACKAGES = ("coffea", "dask", "distributed", "uproot", "awkward", "numpy", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp")
 GIT_SECONDS = 2.0
 # Variables that tell git where the repository is.
 _ELSEWHERE = frozenset(("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"))
+_MOST = 20  # of a list in a text
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -42,13 +40,22 @@ def checked(wanted: Mapping[str, str | bool] | None) -> dict[str, str | bool]:
 def provenance(wanted: Mapping[str, str | bool] | None = None) -> dict[str, str]:
     """The versions of this process, its machine and facility, and the revision of its working folder. `wanted` has the
     texts that the user gives, and False for those that are left out."""
-    off = {name.strip() for name in os.environ.get(SWITCH, "").split(",")}
     settings = checked(wanted)
     known = {**_found(), **{name: value for name, value in settings.items() if isinstance(value, str)}}
+    return kept(known, settings)
+
+
+def kept(known: Mapping[str, str], settings: Mapping[str, str | bool]) -> dict[str, str]:
+    """The texts that neither the user nor the environment has switched off."""
     return {
-        name: text for name, text in known.items()
-        if settings.get(name, "all" not in off and name not in off) is not False and text
+        name: text for name, text in known.items() if settings.get(name, not is_off(name)) is not False and text
     }
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Several texts as one: the first of them, and how many more there are."""
+    more = len(texts) - _MOST
+    return ", ".join(texts[:_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def _found() -> dict[str, str]:

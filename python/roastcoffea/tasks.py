@@ -11,20 +11,20 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-__all__ = ["Task", "batch_job", "current", "parsl_worker", "register", "running", "whoami"]
+from roastcoffea.facility import batch_job
+
+__all__ = ["Task", "current", "parsl_worker", "register", "running", "whoami"]
 
 
 class Task(NamedTuple):
     """A task; None for unknown fields. Times are seconds since 1970."""
 
     key: str | None = None
-    attempt: int | None = None
     worker: str | None = None
-    sent: float | None = None
     started: float | None = None
 
 
@@ -71,44 +71,12 @@ def _dask() -> Task | None:
     key = getattr(state, "key", None)
     worker = getattr(state, "execution_state", {}).get("worker")
     # A key may be a tuple.
-    return Task(None if key is None else str(key), None, getattr(worker, "address", None), None, started)
+    return Task(None if key is None else str(key), getattr(worker, "address", None), started)
 
 
 # ---- what does not change as long as a process lives ----
 
-# The variables by which batch systems name a job to its processes.
-_JOBS = (
-    ("slurm", "SLURM_JOB_ID"),
-    ("pbs", "PBS_JOBID"),
-    ("htcondor", "CONDOR_ID"),
-    ("lsf", "LSB_JOBID"),
-    ("sge", "JOB_ID"),
-)
-_NEEDS = {"sge": "SGE_ROOT"}  # a variable that says more than JOB_ID
 _VINE_FOLDER = re.compile(r"(?:task|func)\.[0-9]+")
-_AD_BYTES = 1 << 20
-
-
-def batch_job(environment: Mapping[str, str] = os.environ) -> str | None:
-    """The job of a batch system that this process belongs to, such as "slurm 123"."""
-    for name, variable in _JOBS:
-        if environment.get(variable) and environment.get(_NEEDS.get(name, variable)):
-            return f"{name} {environment[variable]}"
-    return _condor_job(environment.get("_CONDOR_JOB_AD"))
-
-
-def _condor_job(path: str | None) -> str | None:
-    """HTCondor writes the description of a job to a file: one attribute on each line."""
-    numbers = {}
-    try:
-        with open(path or "", encoding="utf-8", errors="replace") as ad:
-            for line in ad.read(_AD_BYTES).splitlines():
-                attribute, _, value = line.partition("=")
-                numbers[attribute.strip()] = value.strip()
-    except OSError:
-        return None
-    cluster, process = numbers.get("ClusterId"), numbers.get("ProcId")
-    return None if cluster is None or process is None else f"htcondor {cluster}.{process}"
 
 
 def parsl_worker(block: str, pool: str, rank: str | int) -> str:

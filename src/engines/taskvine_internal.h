@@ -61,7 +61,6 @@ struct roast_taskvine {
     bool skipping;     /* the rest of a line that is too long */
     roast_buffer line; /* the beginning of a line that has no end yet */
     int64_t now_us;    /* of the line */
-    int64_t tick_us;   /* of the last sample: samples may not go back */
     roast_attempts *attempts;
     roast_series *series;
     roast_intern categories;

@@ -1,5 +1,6 @@
 /* What the log tells of a run, and in words what it cannot tell. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -92,45 +93,67 @@ static roast_status set_text(roast_run *run, const char *key, roast_error *err, 
     return roast_run_set_meta(run, roast_str_of(key), (roast_str){text, size}, err);
 }
 
-static roast_status add_texts(const roast_taskvine_facts *facts, roast_run *run, roast_error *err) {
-    char key[64];
+static roast_status add_texts(roast_run *run, roast_error *err) {
     ROAST_TRY(set_text(run, "engine", err, "TaskVine"));
     ROAST_TRY(set_text(run, ROAST_META_FROM_LOG, err, "TaskVine's transactions"));
-    ROAST_TRY(set_text(run, "executor", err, "TaskVineExecutor"));
-    for (int i = 0; i < ROAST_WAY_COUNT; i++) {
-        const roast_taskvine_transfers *sum = &facts->transfers[i];
-        snprintf(key, sizeof key, "transfers_%s", roast_taskvine_way_name((roast_taskvine_way)i));
-        ROAST_TRY(set_text(run, key, err, "%" PRIu64 " files, %" PRId64 " bytes, %.6f s",
-                           sum->count, sum->bytes, (double)sum->us / 1e6));
-    }
-    return ROAST_OK;
+    return set_text(run, "executor", err, "TaskVineExecutor");
 }
 
-/* What the resource monitor measured, in the form of any engine's figures. */
-static roast_status add_figures(const roast_taskvine_facts *facts, roast_run *run,
-                                roast_error *err) {
+/* ---- figures ---- */
+
+static bool figure_of_kind(const roast_taskvine_facts *facts, uint32_t kind, uint32_t which,
+                           roast_span_value *out) {
+    const roast_taskvine_measured *sum = &facts->measured[kind];
+    const struct {
+        const char *activity, *unit;
+        double value;
+    } rows[4] = {{"cpu", "seconds", sum->cpu_s},
+                 {"noncpu", "seconds", fmax(sum->wall_s - sum->cpu_s, 0)},
+                 {"disk-read", "bytes", sum->read_bytes},
+                 {"disk-write", "bytes", sum->write_bytes}};
+    *out = (roast_span_value){.context =
+                                  roast_str_of(roast_attempt_kind_name((roast_attempt_kind)kind)),
+                              .activity = roast_str_of(rows[which].activity),
+                              .unit = roast_str_of(rows[which].unit),
+                              .value = rows[which].value};
+    return sum->tries > 0;
+}
+
+static bool figure_of_way(const roast_taskvine_facts *facts, uint32_t way, uint32_t which,
+                          roast_span_value *out) {
+    static const char *const units[3] = {"seconds", "bytes", "count"};
+    const roast_taskvine_transfers *sum = &facts->transfers[way];
+    const double values[3] = {(double)sum->us / 1e6, (double)sum->bytes, (double)sum->count};
+    *out = (roast_span_value){.context = roast_str_of("transfer"),
+                              .activity =
+                                  roast_str_of(roast_taskvine_way_name((roast_taskvine_way)way)),
+                              .unit = roast_str_of(units[which]),
+                              .value = values[which]};
+    return facts->lines > facts->unreadable;
+}
+
+bool roast_taskvine_figure(const roast_taskvine *log, uint32_t index, roast_span_value *out) {
+    const uint32_t of_kinds = 4 * ROAST_KIND_COUNT;
+    if (index < of_kinds)
+        return figure_of_kind(&log->facts, index / 4, index % 4, out);
+    index -= of_kinds;
+    if (index < 3 * ROAST_WAY_COUNT)
+        return figure_of_way(&log->facts, index / 3, index % 3, out);
+    *out = (roast_span_value){.context = roast_str_of("worker"),
+                              .activity = roast_str_of("task-memory"),
+                              .unit = roast_str_of("bytes"),
+                              .value = log->facts.task_memory};
+    return index == 3 * ROAST_WAY_COUNT && log->facts.task_memory > 0;
+}
+
+static roast_status add_figures(const roast_taskvine *log, roast_run *run, roast_error *err) {
     double memory = 0;
-    for (int i = 0; i < ROAST_KIND_COUNT; i++) {
-        const roast_taskvine_measured *sum = &facts->measured[i];
-        const roast_str kind = roast_str_of(roast_attempt_kind_name((roast_attempt_kind)i));
-        const double waiting = sum->wall_s > sum->cpu_s ? sum->wall_s - sum->cpu_s : 0;
-        const struct {
-            const char *activity, *unit;
-            double value;
-        } rows[] = {{"cpu", "seconds", sum->cpu_s},
-                    {"noncpu", "seconds", waiting},
-                    {"disk-read", "bytes", sum->read_bytes},
-                    {"disk-write", "bytes", sum->write_bytes}};
-        for (unsigned r = 0; sum->tries > 0 && r < sizeof rows / sizeof *rows; r++) {
-            const roast_span_value value = {kind,
-                                            {NULL, 0},
-                                            roast_str_of(rows[r].activity),
-                                            roast_str_of(rows[r].unit),
-                                            rows[r].value};
+    roast_span_value value;
+    for (uint32_t i = 0; i < ROAST_TASKVINE_FIGURES; i++)
+        if (roast_taskvine_figure(log, i, &value))
             ROAST_TRY(roast_run_add_span(run, &value, err));
-        }
-        memory = sum->memory > memory ? sum->memory : memory;
-    }
+    for (int i = 0; i < ROAST_KIND_COUNT; i++)
+        memory = fmax(memory, log->facts.measured[i].memory);
     return memory > 0 ? set_text(run, "largest_task_memory_bytes", err, "%.0f", memory) : ROAST_OK;
 }
 
@@ -152,8 +175,8 @@ roast_status roast_taskvine_fill(roast_taskvine *log, roast_run *run, roast_erro
     if (facts->lines == facts->unreadable)
         return roast_error_set(err, ROAST_ECORRUPT, "TaskVine's log", -1,
                                "no line of it is one of TaskVine's");
-    ROAST_TRY(add_texts(facts, run, err));
-    ROAST_TRY(add_figures(facts, run, err));
+    ROAST_TRY(add_texts(run, err));
+    ROAST_TRY(add_figures(log, run, err));
     for (uint32_t i = 0; i < log->notes.count; i++)
         ROAST_TRY(roast_run_add_note(run, roast_intern_get(&log->notes, i), err));
     /* While a run is measured the log has no end either: the manager lives as long as its process. */

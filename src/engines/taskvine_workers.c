@@ -61,6 +61,11 @@ int64_t roast_taskvine_clock_offset(const roast_taskvine *log, uint32_t worker) 
     return worker < log->worker_count ? offset_of(&log->workers[worker]) : 0;
 }
 
+int32_t roast_taskvine_worker_cores(const roast_taskvine *log, uint32_t worker) {
+    bool there = worker < log->worker_count && log->workers[worker].present;
+    return there ? log->workers[worker].cores : -1;
+}
+
 /* ---- lines ---- */
 
 static roast_status leave(roast_taskvine *log, roast_vine_worker *worker) {
@@ -78,6 +83,9 @@ static roast_status resources(roast_taskvine *log, roast_vine_worker *worker, ro
     if (!(found[0].value >= 0) || found[0].value > INT32_MAX)
         return ROAST_ECORRUPT;
     int32_t cores = (int32_t)found[0].value;
+    double memory = found[1].value * (1 << 20) / cores;
+    if (cores > 0 && memory > 0 && (log->facts.task_memory <= 0 || memory < log->facts.task_memory))
+        log->facts.task_memory = memory;
     if (!worker->present || worker->cores != cores) {
         int64_t when = worker->connected_us != ROAST_NO_TIME && !worker->present
                            ? worker->connected_us

@@ -80,6 +80,18 @@ roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, ro
               whole_of(&a[ROAST_ACTIVITY_preprocess_bytes]));
     roast_put(metrics, ROAST_M_preprocess_read_requests,
               whole_of(&a[ROAST_ACTIVITY_preprocess_requests]));
+    roast_put(metrics, ROAST_M_task_memory_limit_bytes, whole_of(&a[ROAST_ACTIVITY_task_memory]));
+#define TRANSFER(way)                                                                              \
+    roast_put(metrics, ROAST_M_transfer_##way##_seconds,                                           \
+              total_of(&a[ROAST_ACTIVITY_transfer_##way]));                                        \
+    roast_put(metrics, ROAST_M_transfer_##way##_bytes,                                             \
+              whole_of(&a[ROAST_ACTIVITY_transfer_##way##_bytes]));                                \
+    roast_put(metrics, ROAST_M_transfer_##way##_files,                                             \
+              whole_of(&a[ROAST_ACTIVITY_transfer_##way##_files]))
+    TRANSFER(manager);
+    TRANSFER(peer);
+    TRANSFER(output);
+#undef TRANSFER
     roast_put(metrics, ROAST_M_worker_cpu_seconds, total_of(&a[ROAST_ACTIVITY_worker_cpu]));
     put_machines(metrics, a);
     roast_put(metrics, ROAST_M_cpu_time_seconds, total_of(cpu));

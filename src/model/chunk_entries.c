@@ -91,7 +91,7 @@ roast_status roast_entry_add_origin(roast_chunklog *log, const roast_origin *ori
                                     uint32_t *ref) {
     *ref = 0;
     if (origin->token == 0 && origin->run == 0 && origin->pid == 0 && origin->host.data == NULL &&
-        origin->worker.data == NULL)
+        origin->worker.data == NULL && origin->batch_job.data == NULL)
         return ROAST_OK;
     roast_draft draft = roast_entry_begin(log, ROAST_ENTRY_ORIGIN);
     roast_draft_fixed(&draft, origin->token);
@@ -100,6 +100,7 @@ roast_status roast_entry_add_origin(roast_chunklog *log, const roast_origin *ori
     roast_draft_signed(&draft, origin->behind_us);
     roast_draft_label(&draft, origin->host);
     roast_draft_label(&draft, origin->worker);
+    roast_draft_label(&draft, origin->batch_job);
     return roast_entry_end(log, &draft, ref);
 }
 
@@ -156,6 +157,7 @@ static roast_origin read_origin(roast_bytes *from) {
     origin.behind_us = roast_bytes_signed(from);
     origin.host = roast_bytes_label(from);
     origin.worker = roast_bytes_label(from);
+    origin.batch_job = roast_bytes_label(from);
     return origin;
 }
 

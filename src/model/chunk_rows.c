@@ -123,7 +123,8 @@ static roast_status add_entries(roast_chunklog *log, const roast_chunk *chunk, r
                                  .run = chunk->run,
                                  .pid = chunk->pid,
                                  .host = chunk->host,
-                                 .worker = chunk->worker};
+                                 .worker = chunk->worker,
+                                 .batch_job = chunk->batch_job};
     ROAST_TRY(roast_entry_add_origin(log, &origin, &refs[ROAST_REF_origin]));
     ROAST_TRY(roast_entry_add_file(log, chunk->file, chunk->uuid, chunk->treename,
                                    &refs[ROAST_REF_file]));
@@ -298,6 +299,7 @@ bool roast_row_read(const roast_chunklog *log, roast_bytes row, uint64_t fields,
     out->pid = origin.pid;
     out->host = origin.host;
     out->worker = origin.worker;
+    out->batch_job = origin.batch_job;
     if (out->have & ROAST_CHUNK_HAS(start_us))
         out->start_us = roast_wrap_add(out->start_us, origin.behind_us);
     return !out->packed.tails.bad;

@@ -2,7 +2,7 @@
 #include "base/frame.h"
 #include "model/chunklog_internal.h"
 
-static const roast_frame frame = {"chunk log", {'R', 'C', 'L', 'G'}, 2};
+static const roast_frame frame = {"chunk log", {'R', 'C', 'L', 'G'}, 3};
 
 roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, roast_error *err) {
     roast_frame_writer writer;

@@ -20,12 +20,12 @@ typedef enum roast_entry_kind {
     ROAST_ENTRY_KINDS
 } roast_entry_kind;
 
-/* Origin of a row: token and run (8 bytes each), pid, behind (signed), label host, label worker. */
+/* Origin of a row: token and run (8 bytes each), pid, behind (signed), labels host, worker and batch job. */
 typedef struct roast_origin {
     uint64_t token, run;
     int64_t pid;
     int64_t behind_us; /* of the clock there: added to the start of each chunk that is read */
-    roast_str host, worker;
+    roast_str host, worker, batch_job;
 } roast_origin;
 
 /* The references at the front of a row, in this order: name and kind of the entry. */

@@ -30,6 +30,16 @@ static const activity_name names[] = {
     {ROAST_ACTIVITY_preprocess_files, "preprocess", "files", "count"},
     {ROAST_ACTIVITY_preprocess_bytes, "preprocess", "read", "bytes"},
     {ROAST_ACTIVITY_preprocess_requests, "preprocess", "read", "count"},
+    {ROAST_ACTIVITY_task_memory, "worker", "task-memory", "bytes"},
+#define TRANSFER(way)                                                                              \
+    {ROAST_ACTIVITY_transfer_##way, "transfer", #way, "seconds"},                                  \
+        {ROAST_ACTIVITY_transfer_##way##_bytes, "transfer", #way, "bytes"}, {                      \
+        ROAST_ACTIVITY_transfer_##way##_files, "transfer", #way, "count"                           \
+    }
+    TRANSFER(manager),
+    TRANSFER(peer),
+    TRANSFER(output),
+#undef TRANSFER
 };
 
 static bool is(roast_str text, const char *wanted) {

@@ -60,7 +60,10 @@ roast_status roast_match_add(roast_match *match, const roast_chunk *chunk, uint3
     match->chunks = chunks;
     uint64_t key = has_key ? key_of_chunk(chunk) : key_of_thread((uint64_t)chunk->thread);
     match->without_key += !has_key;
-    match->chunks[match->count++] = (roast_match_chunk){key, task_start(chunk), worker, number};
+    bool repeated =
+        chunk->error_type.data != NULL && (chunk->have & ROAST_CHUNK_HAS(before_process_ns)) == 0;
+    match->chunks[match->count++] =
+        (roast_match_chunk){key, task_start(chunk), worker, number, repeated};
     return ROAST_OK;
 }
 
@@ -159,6 +162,10 @@ uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worke
              roast_match_distance(one->when, when) < roast_match_distance(found->when, when)))
             found = one;
     }
+    const roast_match_chunk *end = match->chunks + match->count;
+    while (found != NULL && found->repeated && found + 1 < end && found[1].key == key &&
+           found[1].worker == worker)
+        found++;
     return found != NULL ? found->number : ROAST_NO_MATCH;
 }
 

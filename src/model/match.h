@@ -21,6 +21,8 @@ typedef struct roast_match_chunk {
     int64_t when; /* us since 1970: its task began, as far as that is known */
     uint32_t worker;
     uint32_t number;
+    bool
+        repeated; /* it raised, and nobody knows when its task began: a later one is its repetition inside the task */
 } roast_match_chunk;
 
 /* Zeroed storage is empty. Use: add all chunks, sort, then find. */
@@ -41,7 +43,8 @@ roast_status roast_match_add(roast_match *match, const roast_chunk *chunk, uint3
 roast_status roast_match_sort(roast_match *match);
 /* The key of a try as a number for roast_match_find; 0: it has none. */
 uint64_t roast_match_key(const roast_attempt *attempt);
-/* The number of the chunk that ran in a try which began at `when` (us since 1970), or ROAST_NO_MATCH. */
+/* The number of the chunk that ran in a try which began at `when` (us since 1970), or ROAST_NO_MATCH. Of several tries
+ * inside a task the last one made its result. */
 uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worker, int64_t when);
 /* The last chunk without a task key that a thread of a worker began between two moments, or ROAST_NO_MATCH: of several
  * tries inside a task the last one made its result. */

@@ -84,6 +84,7 @@ void roast_helpers_begin(roast_helpers *mark, int64_t own_ns) {
         crew.process = process;
         crew.count = 0;
         crew.open = 0;
+        crew.incomplete = false;
     }
     share(true, own_ns);
     crew.open++;

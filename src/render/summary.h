@@ -29,7 +29,8 @@
     X(branches_by_time, "Branches by Time", roast_summary_fill_branches_by_time)                   \
     X(tasks, "Tasks", roast_summary_fill_tasks)                                                    \
     X(workers, "Worker Health", roast_summary_fill_workers)                                        \
-    X(quality, "Data Quality", roast_summary_fill_quality)
+    X(quality, "Data Quality", roast_summary_fill_quality)                                         \
+    X(provenance, "Provenance", roast_summary_fill_provenance)
 
 /* What a table is made from. */
 typedef struct roast_summary_source {

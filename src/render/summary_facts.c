@@ -195,6 +195,15 @@ roast_status roast_summary_fill_challenge(const roast_summary_source *source, ro
     return ADD_ROWS(rows);
 }
 
+#define TRANSFER_ROW(label, way)                                                                   \
+    {                                                                                              \
+        label,                                                                                     \
+            {{.key = way "_bytes"},                                                                \
+             {.key = way "_files", .before = " in ", .after = " file", .counts = true},            \
+             {.key = way "_seconds", .before = ", ", .after = " in all"}},                         \
+            .with = way "_bytes"                                                                   \
+    }
+
 roast_status roast_summary_fill_throughput(const roast_summary_source *source, roast_grid *grid,
                                            roast_error *err) {
     static const fact rows[] = {
@@ -211,6 +220,9 @@ roast_status roast_summary_fill_throughput(const roast_summary_source *source, r
           {.key = "preprocess_seconds", .before = " in "}}},
         {NULL, {{.key = "total_read_requests"}}},
         {NULL, {{.key = "total_bytes_memory_read_dask"}}},
+        TRANSFER_ROW("Files from the Manager", "transfer_manager"),
+        TRANSFER_ROW("Files among Workers", "transfer_peer"),
+        TRANSFER_ROW("Files to the Manager", "transfer_output"),
         {"Spilled Results (Dask)",
          {{.key = "disk_write_bytes", .after = " written"},
           {.key = "disk_read_bytes", .before = ", ", .after = " read back"}}},

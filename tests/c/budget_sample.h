@@ -116,6 +116,7 @@ static inline void add_try(roast_attempts *attempts, const char *prefix, const c
 typedef struct chunk_times {
     double start, duration, before, read, cpu, io_wait, runqueue;
     double read_cpu; /* 0: not known */
+    bool raised;
 } chunk_times;
 
 static inline void put_ns(roast_chunk *chunk, uint64_t bit, int64_t *field, double seconds) {
@@ -138,6 +139,8 @@ static inline void add_chunk(roast_run *run, const char *key, const char *worker
                          .file = roast_str_of(file)};
     static uint64_t seq;
     chunk.seq = ++seq;
+    if (times.raised)
+        chunk.error_type = roast_str_of("ValueError");
     chunk.start_us = us(times.start);
     chunk.have |= ROAST_CHUNK_HAS(start_us);
     PUT_NS(&chunk, duration_ns, times.duration);

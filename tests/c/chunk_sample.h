@@ -112,6 +112,7 @@ static inline void sample_full(sample *s) {
         set_field(&s->chunk, i, (int64_t)i * 123457 + 1);
     s->chunk.pid = INT64_MAX;
     s->chunk.host = str("node-7");
+    s->chunk.batch_job = str("Slurm 17_3");
     s->chunk.worker = str("tcp://10.0.0.7:41234");
     s->chunk.uuid = str("c0ffee00-0000-11ee-8000-000000000001");
     s->chunk.treename = str("Events");
@@ -217,6 +218,7 @@ static inline void assert_same_chunk(const roast_chunklog *log, const roast_chun
     assert_true(want->pid == got->pid);
     assert_same_str(want->host, got->host);
     assert_same_str(want->worker, got->worker);
+    assert_same_str(want->batch_job, got->batch_job);
     assert_same_str(want->dataset, got->dataset);
     assert_same_str(want->file, got->file);
     assert_same_str(want->uuid, got->uuid);

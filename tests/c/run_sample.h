@@ -124,6 +124,13 @@ static inline void add_spans(roast_run *run) {
     add_span(run, "preprocess", NULL, "files", "count", 4);
     add_span(run, "preprocess", NULL, "read", "bytes", 2048);
     add_span(run, "preprocess", NULL, "read", "count", 12);
+    add_span(run, "worker", NULL, "task-memory", "bytes", 2e9);
+    static const char *const ways[] = {"manager", "peer", "output"};
+    for (int i = 0; i < 3; i++) {
+        add_span(run, "transfer", NULL, ways[i], "seconds", 0.25 * (i + 1));
+        add_span(run, "transfer", NULL, ways[i], "bytes", 1000 * (i + 1));
+        add_span(run, "transfer", NULL, ways[i], "count", i + 1);
+    }
 }
 
 static inline void set_processor(roast_run *run, const char *name) {
@@ -305,6 +312,23 @@ static inline void add_files(roast_run *run) {
     add_file(run, "f5", "u5", 8, 0, 0, NULL, 0);
 }
 
+static inline void add_texts(roast_run *run) {
+    static const char *const texts[][2] = {{"coffea_version", "2026.9"},
+                                           {"user", "somebody"},
+                                           {"campaign", "summer"},
+                                           {"memory_bytes", "25000000000"},
+                                           {"dask_version", "2026.8"},
+                                           {"worker_jobs", "Slurm 1, Slurm 2"},
+                                           {"cgroup_memory_bytes", "many"},
+                                           {"calls", "[{}]"},
+                                           {"reducer", "reduce"}};
+    roast_error err;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_ok(
+            roast_run_set_meta(run, roast_str_of(texts[i][0]), roast_str_of(texts[i][1]), &err),
+            err);
+}
+
 /* A run that has everything. */
 static inline roast_run *full_run(void) {
     roast_run *run = new_run();
@@ -314,6 +338,7 @@ static inline roast_run *full_run(void) {
     set_processor(run, "MyProc");
     add_chunks(run, true);
     add_files(run);
+    add_texts(run);
     roast_run_set_replayed(run, 3);
     return run;
 }

@@ -2,6 +2,7 @@
 #include "budget_sample.h"
 
 #include "roast/metrics.h"
+#include "roast/summary.h"
 
 #define NOT NAN
 
@@ -550,9 +551,75 @@ static void test_any_run_adds_up(void **state) {
     }
 }
 
+/* Coffea tries a chunk again inside its task: twice it raises, then it gives a result. A try of the task before raised, too. */
+static void test_tries_inside_a_task(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_raised, (try_times){0, 0, 0, 2, 2});
+    add_chunk(run, "P-1", "w", "tt", "f",
+              (chunk_times){0.5, 1, NAN, NAN, 1, NAN, NAN, .raised = true});
+    add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){2, 2, 2, 10, 10});
+    add_chunk(run, "P-2", "w", "tt", "f",
+              (chunk_times){3, 1, NAN, NAN, 1, NAN, NAN, .raised = true});
+    add_chunk(run, "P-2", "w", "tt", "f",
+              (chunk_times){4.5, 2, NAN, NAN, 1, NAN, NAN, .raised = true});
+    add_chunk(run, "P-2", "w", "tt", "f", (chunk_times){7, 2, NAN, 0, 2, NAN, NAN});
+    roast_budget *budget = budget_of(run);
+    const roast_budget_row *total = roast_budget_total(budget);
+    assert_near(2 + 1 + 2, total->parts[ROAST_PART_lost]);
+    assert_near(1 + 0.5 + 0.5, total->parts[ROAST_PART_before_process]);
+    assert_near(2, total->parts[ROAST_PART_compute_cpu]);
+    assert_near(1, total->parts[ROAST_PART_after_process]);
+    assert_sums(budget);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
+/* ---- as a table ---- */
+
+static void assert_cell(const char *text, const roast_grid *grid, uint32_t row, uint32_t column) {
+    assert_str(text, roast_grid_text(grid, row, column));
+}
+
+static void test_a_table_by_storage(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    roast_grid *grid;
+    roast_error err;
+    join(run, "w", -5, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 2, 2});
+    add_chunk(run, "P-1", "w", "tt", "root://a//f.root", (chunk_times){0, 2, 0, 0.5, 0.5, 0, 0});
+    add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){2, 2, 2, 7, 7});
+    add_chunk(run, "P-2", "w", "tt", "root://b//f.root", (chunk_times){2, 5, 0, 4, 0.5, 0, 0});
+    roast_budget *budget = budget_of(run);
+    assert_ok(roast_budget_grid(budget, ROAST_BY_storage, &grid, &err), err);
+    assert_str("Budget by storage", roast_grid_title(grid));
+    assert_int_equal(3, roast_grid_row_count(grid));
+    assert_str("Storage", roast_grid_heading(grid, 0));
+    assert_cell("root://b", grid, 0, 0);
+    assert_cell("5.00 s", grid, 0, 1);
+    assert_cell("root://a", grid, 1, 0);
+    assert_cell("2.00 s", grid, 1, 1);
+    assert_cell("of none of them", grid, 2, 0); /* idle */
+    assert_cell("3.00 s", grid, 2, 1);
+    assert_str(roast_budget_part_label(ROAST_PART_read), roast_grid_heading(grid, 2));
+    assert_cell("4.00 s", grid, 0, 2);
+    assert_cell("0 s", grid, 0, roast_grid_column_count(grid) - 1);
+    roast_grid_free(grid);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
 static roast_status compute_again(void *context) {
     roast_budget *budget = NULL;
+    roast_grid *grid = NULL;
     roast_status status = roast_budget_compute(context, &budget, NULL);
+    if (status == ROAST_OK)
+        status = roast_budget_grid(budget, ROAST_BY_worker, &grid, NULL);
+    roast_grid_free(grid);
     roast_budget_free(budget);
     return status;
 }
@@ -592,6 +659,8 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_every_part_is_in_the_catalogue),
         cmocka_unit_test(test_any_run_adds_up),
+        cmocka_unit_test(test_tries_inside_a_task),
+        cmocka_unit_test(test_a_table_by_storage),
         cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void test_every_bit(void **state) {
     for (size_t bit = 0; bit < bytes.len * 8; bit++) {
         bytes.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_false(try_decode(bytes));
-        bool newer = bit / 8 == 4 && bytes.data[4] > 2;
+        bool newer = bit / 8 == 4 && bytes.data[4] > 3;
         assert_int_equal(newer ? ROAST_EVERSION : ROAST_ECORRUPT, refusal.status);
         if (bit / 8 >= HEADER)
             assert_non_null(strstr(refusal.message, "checksum"));
@@ -50,11 +50,11 @@ static void test_every_bit(void **state) {
 static void test_frame(void **state) {
     (void)state;
     packed bytes = rich_bytes();
-    bytes.data[4] = 3;
+    bytes.data[4] = 4;
     assert_false(try_decode(bytes));
     assert_int_equal(ROAST_EVERSION, refusal.status);
     assert_int_equal(4, refusal.position);
-    assert_non_null(strstr(refusal.message, "version 3"));
+    assert_non_null(strstr(refusal.message, "version 4"));
     assert_non_null(strstr(refusal.message, roast_version()));
     bytes.data[4] = 0;
     fix_checksum(bytes);

@@ -47,10 +47,23 @@ static void quick_to_open(piece *p) {
     p->before = 0.0005;
 }
 
+/* An engine that tells how much memory a task may take. */
+static roast_run *play_tiny_with_memory(double bytes) {
+    roast_error err;
+    roast_run *run = play(&(scene){.workers = 4, .threads = 1, .chunks = 800, .change = tiny});
+    const roast_span_value span = {roast_str_of("worker"), (roast_str){NULL, 0},
+                                   roast_str_of("task-memory"), roast_str_of("bytes"), bytes};
+    assert_ok(roast_run_add_span(run, &span, &err), err);
+    return run;
+}
+
 static void test_chunks_too_small(void **state) {
     (void)state;
     expect_first(play(&(scene){.workers = 4, .threads = 1, .chunks = 800, .change = tiny}),
                  ROAST_FINDING_chunks_too_small, "chunksize=");
+    expect_first(play_tiny_with_memory(8e9), ROAST_FINDING_chunks_too_small, "chunksize=");
+    /* Small, but larger ones do not fit into the memory of a task. */
+    expect_none(play_tiny_with_memory(0.9e9), ROAST_FINDING_chunks_too_small);
     /* Small, but files have no more events. */
     expect_none(
         play(&(scene){.workers = 4, .threads = 1, .chunks = 800, .change = one_chunk_a_small_file}),

@@ -39,6 +39,28 @@ static void test_same_key_same_worker_nearest_in_time(void **state) {
     roast_match_reset(&match);
 }
 
+/* A chunk that raised and was tried again inside its task: the last one made the result. */
+static void test_tries_inside_a_task(void **state) {
+    (void)state;
+    roast_match match = {0};
+    roast_chunk chunk = make_chunk("a", 1000);
+    add(&match, "a", 1, 3000, 2);
+    chunk.error_type = roast_str_of("ValueError");
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 1, 0));
+    chunk.start_us = 2000;
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 1, 1));
+    /* A task that failed, on an engine that tells when it began; it was tried again. */
+    chunk = make_chunk("b", 1000);
+    add(&match, "b", 1, 3000, 4);
+    chunk.error_type = roast_str_of("ValueError");
+    chunk.have |= ROAST_CHUNK_HAS(before_process_ns);
+    assert_int_equal(ROAST_OK, roast_match_add(&match, &chunk, 1, 3));
+    assert_int_equal(ROAST_OK, roast_match_sort(&match));
+    assert_int_equal(2, find(&match, "a", 1, 900));
+    assert_int_equal(3, find(&match, "b", 1, 900));
+    roast_match_reset(&match);
+}
+
 /* Two tries on one worker that take long to open the file: process() of the first one is entered when the second
  * one is about to begin. */
 static void test_the_task_of_a_chunk_begins_before_process(void **state) {
@@ -183,6 +205,7 @@ static void test_every_failing_allocation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_key_same_worker_nearest_in_time),
+        cmocka_unit_test(test_tries_inside_a_task),
         cmocka_unit_test(test_the_task_of_a_chunk_begins_before_process),
         cmocka_unit_test(test_chunks_without_a_key),
         cmocka_unit_test(test_nothing_to_match),

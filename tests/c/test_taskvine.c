@@ -136,6 +136,92 @@ static void test_recordings(void **state) {
     }
 }
 
+/* Without the resource monitor: the transfers, and the memory of a worker per core. */
+static void test_figures_and_present_workers(void **state) {
+    (void)state;
+    static const char
+        text[] =
+            AT("10") "WORKER w1 CONNECTION a:1\n" AT("11") "WORKER w1 RESOURCES "
+                                                           "{\"cores\":[4,\"cores\"],\"memory\":["
+                                                           "8000,\"MB\"]}\n" AT(
+                                                               "12") "WORKER w2 RESOURCES "
+                                                                     "{\"cores\":[1,\"cores\"]}"
+                                                                     "\n" AT("13") "WORKER w3 "
+                                                                                   "RESOURCES "
+                                                                                   "{\"cores\":[2,"
+                                                                                   "\"cores\"],"
+                                                                                   "\"memory\":["
+                                                                                   "3000,\"MB\"]}"
+                                                                                   "\n" AT("14") "W"
+                                                                                                 "O"
+                                                                                                 "R"
+                                                                                                 "K"
+                                                                                                 "E"
+                                                                                                 "R"
+                                                                                                 " "
+                                                                                                 "w"
+                                                                                                 "1"
+                                                                                                 " "
+                                                                                                 "T"
+                                                                                                 "R"
+                                                                                                 "A"
+                                                                                                 "N"
+                                                                                                 "S"
+                                                                                                 "F"
+                                                                                                 "E"
+                                                                                                 "R"
+                                                                                                 " "
+                                                                                                 "I"
+                                                                                                 "N"
+                                                                                                 "P"
+                                                                                                 "U"
+                                                                                                 "T"
+                                                                                                 " "
+                                                                                                 "f"
+                                                                                                 " "
+                                                                                                 "1"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 " "
+                                                                                                 "5"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 " "
+                                                                                                 "1"
+                                                                                                 "\n" AT("15") "WORKER w3 DISCONNECTION FAILURE\n";
+    roast_taskvine *log = read_text(text);
+    roast_span_value figure;
+    double bytes = NAN, memory = NAN;
+    unsigned known = 0;
+    for (uint32_t i = 0; i < ROAST_TASKVINE_FIGURES; i++) {
+        if (!roast_taskvine_figure(log, i, &figure))
+            continue;
+        known++;
+        if (roast_str_equal(figure.activity, roast_str_of("task-memory")))
+            memory = figure.value;
+        else if (roast_str_equal(figure.activity, roast_str_of("manager")) &&
+                 roast_str_equal(figure.unit, roast_str_of("bytes")))
+            bytes = figure.value;
+    }
+    assert_int_equal(3 * ROAST_WAY_COUNT + 1, known);
+    assert_false(roast_taskvine_figure(log, ROAST_TASKVINE_FIGURES, &figure));
+    assert_near(1000, bytes);
+    assert_near(1500.0 * (1 << 20), memory);
+    assert_int_equal(4, roast_taskvine_worker_cores(log, 0));
+    assert_int_equal(1, roast_taskvine_worker_cores(log, 1));
+    assert_int_equal(-1, roast_taskvine_worker_cores(log, 2)); /* it left */
+    assert_int_equal(-1, roast_taskvine_worker_cores(log, 3));
+    roast_taskvine_free(log);
+    log = read_text("");
+    for (uint32_t i = 0; i < ROAST_TASKVINE_FIGURES; i++)
+        assert_false(roast_taskvine_figure(log, i, &figure));
+    roast_taskvine_free(log);
+}
+
 /* The worker that was killed had two tasks and the only copy of six results. */
 static void test_killed_worker(void **state) {
     (void)state;
@@ -670,6 +756,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recordings),
+        cmocka_unit_test(test_figures_and_present_workers),
         cmocka_unit_test(test_killed_worker),
         cmocka_unit_test(test_series),
         cmocka_unit_test(test_measurements),

@@ -230,8 +230,37 @@ static void threads_of_the_parent(void **state) {
     roast_helpers_end(&mark, -1, &ns);
 }
 
+/* Comes first: only the first chunk of a process needs memory. Without it nothing is known, in that process and for good:
+ * the time of a thread that is not noted would count as a helper's. */
+static void no_memory_for_a_thread(void **state) {
+    (void)state;
+    int status = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        roast_helpers mark;
+        int64_t ns = -1;
+        alloc_fail_from(0);
+        roast_helpers_begin(&mark, -1);
+        bool asked = alloc_fail_stop() > 0;
+        bool known = roast_helpers_end(&mark, -1, &ns);
+        roast_helpers_begin(&mark, -1);
+        bool later = roast_helpers_end(&mark, -1, &ns);
+        child = fork(); /* begins anew */
+        if (child == 0) {
+            roast_helpers_begin(&mark, -1);
+            _exit(roast_helpers_end(&mark, -1, &ns) ? 0 : 1);
+        }
+        bool anew = waitpid(child, &status, 0) == child && status == 0;
+        _exit(asked && !known && !later && anew ? 0 : 1);
+    }
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_memory_for_a_thread),
         cmocka_unit_test(cpu_time_is_true),
         cmocka_unit_test(threads_without_a_chunk),
         cmocka_unit_test(threads_of_the_parent),

@@ -29,7 +29,6 @@ def make_file(folder):
     return {"data": {"files": {str(path): "Events"}}}
 
 
-# monitoring: False, True, or "tries": no resources of the workers
 @contextlib.contextmanager
 def kernel(folder, workers=2, blocks=1, retries=0, threads=0, monitoring=False, **settings):
     """A loaded kernel, which is gone afterwards. Its programs get none of our streams: one that is left would keep the
@@ -51,7 +50,7 @@ def kernel(folder, workers=2, blocks=1, retries=0, threads=0, monitoring=False, 
         )
     hub = None
     if monitoring:
-        hub = MonitoringHub(resource_monitoring_interval=0.2, resource_monitoring_enabled=monitoring != "tries")
+        hub = MonitoringHub(resource_monitoring_interval=0.2)
     config = parsl.Config(
         executors=[executor], run_dir=str(folder / "runinfo"), usage_tracking=0, strategy_period=0.1, retries=retries,
         monitoring=hub, initialize_logging=False,
@@ -132,6 +131,18 @@ class InASection(Plain):
             until = time.monotonic() + 0.1
             while time.monotonic() < until:
                 sum(range(1000))
+
+
+def expect_the_section(mc):
+    """The finding that InASection was made for."""
+    (slow,) = [finding for finding in mc.diagnose() if finding["kind"] == "slow_section"]
+    assert "select" in slow["title"]
+
+
+def expect_the_job(mc, job):
+    """Of the batch system that the workers were started in."""
+    assert {chunk["batch_job"] for chunk in mc.chunk_metrics} == {job}
+    assert mc.run.meta["worker_jobs"] == job
 
 
 class OnceInRun(Plain):

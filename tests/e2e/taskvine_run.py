@@ -25,7 +25,7 @@ class Proc(processor.ProcessorABC):
     def process(self, events):
         raised = Path(FOLDER) / "raised"
         before = raised.stat().st_size if raised.exists() else 0
-        if events.metadata["entrystart"] == 0 and before < 2:  # both tries inside the first task
+        if events.metadata["entrystart"] == 0 and before < 3:  # both tries inside the first task, one inside the next
             raised.write_text("x" * (before + 1))
             raise RuntimeError("told to raise")
         return {"events": len(events)}
@@ -49,7 +49,8 @@ budget = mc.run.budget()
 print(json.dumps({
     "backend": mc.backend,
     "output": output,
-    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics],
+    "chunks": [[chunk["task_key"], chunk["num_events"]] for chunk in mc.chunk_metrics if not chunk.get("error")],
+    "repeated": [[chunk["task_key"], chunk["worker"], chunk.get("error")] for chunk in mc.chunk_metrics if chunk.get("error")],
     "tries": [[one["key"], one["kind"], one["outcome"]] for one in records],
     "raised": [str(one) for one in records if one["outcome"] == "raised"],
     "custom_init": executor.custom_init is theirs,
@@ -61,6 +62,9 @@ print(json.dumps({
     "named": sorted({str(chunk["worker"]) for chunk in mc.chunk_metrics}),
     "workers": mc.metrics["avg_workers"],
     "wall": mc.metrics["wall_time"],
+    "findings": [[finding["kind"], finding["severity"], finding["title"]] for finding in mc.diagnose()],
+    "transfers": mc.metrics["transfer_manager_bytes"],
+    "jobs": mc.run.meta.get("worker_jobs"),
     "notes": list(mc.notes),
     "outcome": mc.outcome,
 }))

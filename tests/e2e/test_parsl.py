@@ -8,7 +8,20 @@ from collections import Counter
 from contextlib import suppress
 
 import pytest
-from parsl_parts import CHUNKS, EVENTS, Dies, LosesItsPool, Plain, Raises, kernel, make_file, runner
+from parsl_parts import (
+    CHUNKS,
+    EVENTS,
+    Dies,
+    InASection,
+    LosesItsPool,
+    Plain,
+    Raises,
+    expect_the_job,
+    expect_the_section,
+    kernel,
+    make_file,
+    runner,
+)
 
 from roastcoffea import MetricsCollector, load_measurement
 
@@ -35,7 +48,8 @@ def expect_budget(mc):
     assert sum(parts.values()) == pytest.approx(available, rel=0.001)
     assert parts["unaccounted"] == pytest.approx(0, abs=0.01 * available)
     inside = parts["read"] + parts["compute_cpu"] + parts["compute_offcpu"]
-    assert inside == pytest.approx(sum(chunk["duration"] for chunk in mc.chunk_metrics), rel=0.01)
+    done = [chunk["duration"] for chunk in mc.chunk_metrics if not chunk.get("error")]
+    assert len(done) == CHUNKS and inside == pytest.approx(sum(done), rel=0.01)
     assert parts["before_process"] > 0
     return parts
 
@@ -46,8 +60,10 @@ class TestWithTwoWorkers:
     @pytest.fixture(scope="class")
     @classmethod
     def htex(cls, tmp_path_factory):
-        with kernel(tmp_path_factory.mktemp("htex"), retries=2) as loaded:
-            yield loaded
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SLURM_JOB_ID", "4711")  # as in a job of a batch system
+            with kernel(tmp_path_factory.mktemp("htex"), retries=2) as loaded:
+                yield loaded
 
     def test_a_run(self, htex, tmp_path):
         mc = measure(runner(merging=(2, 2, 4)), Plain(), tmp_path, output_dir=tmp_path, measurement_name="m")
@@ -77,6 +93,22 @@ class TestWithTwoWorkers:
         assert parts["lost"] == pytest.approx(raised["wasted_seconds"], abs=0.01)
         assert mc.metrics["workers_seen"] == 2
         assert any("lost" in finding["title"] for finding in mc.diagnose())
+
+    def test_a_chunk_that_raises_inside_its_task(self, htex, tmp_path):
+        """Coffea tries it again; its record comes with the next output."""
+        mc = measure(runner(retries=1), Raises(tmp_path), tmp_path)
+        assert {row["outcome"] for row in mc.attempts} == {"done"}
+        (raised,) = [chunk for chunk in mc.chunk_metrics if chunk.get("error")]
+        assert raised["entry_start"] == 300 and raised["duration"] >= 0.2
+        assert expect_budget(mc)["lost"] == pytest.approx(raised["duration"], abs=0.01)
+        assert mc.metrics["num_failed_chunks"] == 1 and mc.metrics["total_events_from_chunks"] == EVENTS
+
+    def test_findings(self, htex, tmp_path):
+        """The same as in test_engines.py."""
+        mc = measure(runner(retries=0), InASection(), tmp_path)
+        expect_budget(mc)
+        expect_the_section(mc)
+        expect_the_job(mc, "Slurm 4711")
 
     def test_a_worker_that_is_killed(self, htex, tmp_path):
         mc = measure(runner(retries=0), Dies(tmp_path), tmp_path)
@@ -129,19 +161,6 @@ def test_monitoring(tmp_path):
     used = mc._collected.counters["worker", "process-cpu", "seconds"]
     chunks = sum(chunk["cpu_user_s"] + chunk["cpu_system_s"] for chunk in mc.chunk_metrics)
     assert chunks < used < mc.budget()["available_core_seconds"] + 5  # workers import before they join
-
-
-def test_monitoring_without_resources(tmp_path, monkeypatch):
-    """Nobody waits for what is never written."""
-    monkeypatch.setattr("roastcoffea.backends.parsl._HUB_SECONDS", 600.0)
-    with kernel(tmp_path, monitoring="tries"):
-        run = runner(retries=0)
-        with MetricsCollector(run) as mc:
-            assert run(make_file(tmp_path), processor_instance=Plain()) == RESULT
-    assert ("worker", "process-cpu", "seconds") not in (mc._collected.counters or {})
-    (note,) = mc.notes
-    assert "resource_monitoring_enabled" in note
-    assert mc.budget()["parts"]["lost"] == 0
 
 
 def test_threads(tmp_path):

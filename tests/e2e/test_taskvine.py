@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,8 @@ PROGRAM = Path(__file__).parent / "taskvine_run.py"
 def measured(fileset, tmp_path_factory):
     file = next(iter(fileset["ttbar"]["files"]))
     folder = tmp_path_factory.mktemp("vine")
-    ran = subprocess.run([sys.executable, "-W", "ignore", PROGRAM, folder, file], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-W", "ignore", PROGRAM, folder, file], capture_output=True, text=True, timeout=120,
+                         env={**os.environ, "PBS_JOBID": "12.server"})
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])
 
@@ -28,7 +30,8 @@ def test_output_and_objects_are_the_users(measured):
 
 
 def test_tries(measured):
-    """The first chunk raises in both tries inside its task; Coffea submits it again as another task."""
+    """The first chunk raises in both tries inside its task; Coffea submits it again as another task, which raises once
+    inside."""
     assert measured["backend"] == "taskvine"
     outcomes = [outcome for _, kind, outcome in measured["tries"] if kind == "processing"]
     assert sorted(outcomes) == ["done"] * 4 + ["raised"]
@@ -42,8 +45,25 @@ def test_chunks_are_in_their_tries(measured):
     assert sum(events for _, events in measured["chunks"]) == 1000
 
 
+def test_a_try_inside_a_task(measured):
+    """It has a record, which came with the output of the task; it is no try of the task."""
+    ((key, worker, error),) = measured["repeated"]
+    (again,) = [[key, worker] for key_, kind, outcome in measured["tries"] if key_ == key and outcome == "done"]
+    assert again == [key, measured["named"][0]] and "told to raise" in error
+
+
 def test_chunks_have_their_worker(measured):
     assert measured["named"] == measured["by_worker"] == ["worker-0123456789abcdef0123456789abcdef"]
+
+
+def test_the_job_of_the_workers(measured):
+    assert measured["jobs"] == "PBS 12.server"
+
+
+def test_findings(measured):
+    """A chunk that raised was lost; transfers are those of the log."""
+    assert "lost_work" in {kind for kind, _, _ in measured["findings"]}
+    assert measured["transfers"] is not None
 
 
 def test_budget(measured):

@@ -222,3 +222,21 @@ def test_a_kind_of_topic_of_ones_own(monkeypatch):
     channel.register("pigeon", lambda topic, data: sent.append((topic, data)), at_once=True)
     processor.process(Events(7))
     assert len(sent) == 2
+
+
+def test_tries_that_raised_travel_with_the_next_output():
+    """A topic without a sender: their records have no output of their own."""
+    topic = "run:tries"
+    try:
+        assert channel.put(topic, ChunkLog([{"duration": 1.0, "error": "ValueError: x"}]), True) is None
+        assert channel.put(topic, ChunkLog([{"duration": 2.0, "error": "ValueError: y"}]), True) is None
+        assert channel.put("run:another", ChunkLog([{"duration": 4.0}]), False) is None
+        taken = channel.put(topic, ChunkLog([{"duration": 3.0}]), False)
+        assert [chunk["duration"] for chunk in taken] == [1.0, 2.0]
+        assert channel.put(topic, ChunkLog([{"duration": 3.0}]), False) is None  # each once
+        for number in range(1000):
+            channel.put(topic, ChunkLog([{"duration": float(number), "error": "E"}]), True)
+        kept = channel.put(topic, ChunkLog([{"duration": 3.0}]), False)
+        assert len(kept) == channel._MOST and kept[-1]["duration"] == 999.0
+    finally:
+        channel._held.clear()

@@ -8,12 +8,13 @@ import os
 import pytest
 
 from roastcoffea import MetricsCollector
-from roastcoffea.facility import LONGEST, facility
+from roastcoffea._core import ChunkLog
+from roastcoffea.facility import LONGEST, batch_job, facility
 from roastcoffea.provenance import provenance
 
 VARIABLES = ("ROAST_SITE", "ROAST_PROVENANCE_OFF", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID",
-             "SLURM_ARRAY_TASK_ID", "_CONDOR_JOB_AD", "PBS_JOBID", "LSB_JOBID", "APPTAINER_CONTAINER",
-             "SINGULARITY_CONTAINER", "KUBERNETES_SERVICE_HOST")
+             "SLURM_ARRAY_TASK_ID", "_CONDOR_JOB_AD", "CONDOR_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "SGE_ROOT",
+             "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "KUBERNETES_SERVICE_HOST")
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +45,16 @@ def test_a_user_without_an_account(monkeypatch):
     ({"SLURM_JOB_ID": "18", "SLURM_ARRAY_JOB_ID": "17", "SLURM_ARRAY_TASK_ID": "3"}, "Slurm 17_3"),
     ({"PBS_JOBID": "12.server"}, "PBS 12.server"),
     ({"LSB_JOBID": "5"}, "LSF 5"),
+    ({"CONDOR_ID": "12.0"}, "HTCondor 12.0"),
+    ({"JOB_ID": "9"}, None),  # of anybody
+    ({"JOB_ID": "9", "SGE_ROOT": "/sge"}, "SGE 9"),
 ])
 def test_jobs(monkeypatch, variables, job):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert facility()["job"] == job
+    assert facility().get("job") == job and batch_job() == job
+    monkeypatch.setenv("ROAST_PROVENANCE_OFF", "user,job")
+    assert batch_job() is None
 
 
 @pytest.mark.parametrize(("text", "job"), [
@@ -120,3 +126,18 @@ def test_settings_of_a_collector(monkeypatch):
     for wrong in ({"site": 1}, {1: "x"}):
         with pytest.raises(TypeError, match="provenance"):
             MetricsCollector(provenance=wrong)
+
+
+def test_jobs_of_workers(monkeypatch):
+    """From the records of chunks, wherever they were made."""
+    chunks = ChunkLog([{"duration": 1.0, "pid": pid, "batch_job": f"Slurm 17_{pid}"} for pid in range(100, 125)])
+    for settings, found in (({}, True), ({"worker_jobs": False}, False)):
+        with MetricsCollector(provenance=settings) as mc:
+            pass
+        mc.set_chunk_metrics(chunks)
+        assert ("worker_jobs" in mc.run.meta) == found
+    with MetricsCollector() as mc:
+        pass
+    mc.set_chunk_metrics(chunks)
+    assert mc.run.meta["worker_jobs"].startswith("Slurm 17_100, Slurm 17_101,")
+    assert mc.run.meta["worker_jobs"].endswith(" and 5 more")

@@ -175,11 +175,13 @@ def use_functions():
     _core.format_value(0.025, "s"), _core.format_column([0.025, None], "s")
     fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), {"run:1", "run:2"})
     _core.shift_clocks(fresh, {"tcp://somewhere:1": 30.0}), _core.name_workers(fresh, _core.Attempts())
+    _core.batch_jobs(fresh), _core.batch_jobs(ChunkLog([{"batch_job": "Slurm 1"}]))
     _core.hold_clock(), _core.now(), _core.machine_cpu(), _core.release_clock()
     for call in (
         lambda: _core.split_replayed(fresh, [3]),
         lambda: _core.shift_clocks(fresh, {"x": "y"}),
         lambda: _core.name_workers(fresh, []),
+        lambda: _core.batch_jobs([]),
         lambda: _core.shift_clocks(fresh, {"x": float("nan")}),
     ):
         with pytest.raises((ValueError, TypeError)):

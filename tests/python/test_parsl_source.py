@@ -11,6 +11,7 @@ import types
 from collections import Counter
 from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor as Threads
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from roastcoffea import MetricsCollector
 from roastcoffea._core import ChunkLog, Run
 from roastcoffea.backends import _parsl_logs, make_backend
 from roastcoffea.backends import parsl as source_module
-from roastcoffea.backends._parsl_database import database_of, read_database
+from roastcoffea.backends._parsl_database import Database, database_of
 from roastcoffea.backends._parsl_logs import read_logs
 from roastcoffea.backends._parsl_tries import Try
 from roastcoffea.backends.parsl import ParslSource
@@ -136,7 +137,9 @@ def test_the_database():
         import time
 
         time.tzset()
-        started, readings = read_database(path, run)
+        with closing(Database(path)) as database:
+            started, readings = database.read(run)
+            assert database.read("another run") == ([], [])
     finally:
         os.environ.pop("TZ")
         if before is not None:
@@ -148,11 +151,58 @@ def test_the_database():
     for one in started:
         execution = seen[launched[one.task, one.number]]
         assert execution.start <= one.start <= (execution.stop or one.start + 5) and one.host == "submit-host"
+        assert (one.stop is None) == (execution.stop is None)  # its worker was killed
+        assert one.stop is None or one.start < one.stop <= execution.stop
     assert len(started) == len(seen)
     for reading in readings:
         assert reading.pid == seen[launched[reading.task, reading.number]].life.pid
     assert sorted(readings, key=lambda reading: reading.when) == readings
-    assert read_database(path, "another run") == ([], [])
+
+
+def test_a_database_that_grows(tmp_path, load, monkeypatch):
+    """It is read again only after somebody has written to it, and not for ever."""
+    path = shutil.copy(DATA / "monitoring-worker-killed" / "monitoring.db", tmp_path / "m.db")
+    tries = tries_of("monitoring-worker-killed")
+    looks, reads = [], []
+    with closing(sqlite3.connect(path)) as hub:
+        (run,) = hub.execute("SELECT run_id FROM workflow").fetchone()
+        last = hub.execute("SELECT * FROM try ORDER BY task_id DESC LIMIT 1").fetchone()
+        hub.execute("DELETE FROM try WHERE task_id = ?", (last[1],))
+        hub.commit()
+
+        class Counted(Database):
+            def version(self):
+                looks.append(1)
+                if len(looks) == 5:
+                    hub.execute(f"INSERT INTO try VALUES ({', '.join('?' * len(last))})", last)
+                    hub.commit()
+                return super().version()
+
+            def read(self, run):
+                reads.append(1)
+                return super().read(run)
+
+        monkeypatch.setattr(source_module, "Database", Counted)
+        monkeypatch.setattr(source_module, "_HUB_SECONDS", 600.0)
+        monkeypatch.setattr(source_module, "_LOOK_SECONDS", 0.0)
+        hub_of_kernel = types.SimpleNamespace(logging_endpoint=f"sqlite:///{path}", resource_monitoring_enabled=True)
+        watched = types.SimpleNamespace(kernel=types.SimpleNamespace(monitoring=hub_of_kernel, run_id=run), tries=tries)
+        source = ParslSource(None)
+        started, readings = source._read_monitoring(watched)
+        assert (len(looks), len(reads)) == (5, 2) and len(started) == len(tries) and readings
+        assert list(source._notes) == []
+        hub_of_kernel.resource_monitoring_enabled = False  # nobody waits for what is never written
+        hub.execute("DELETE FROM try WHERE task_id = ?", (last[1],))
+        hub.commit()
+        started, readings = source._read_monitoring(watched)
+        assert len(started) == len(tries) - 1 and readings == []
+        assert "resource_monitoring_enabled" in source._notes[0]
+        hub_of_kernel.resource_monitoring_enabled = True
+        hub.execute("DELETE FROM resource")
+        hub.commit()
+        monkeypatch.setattr(source_module, "_HUB_SECONDS", 0.0)
+        assert source._read_monitoring(watched)[1] == []
+        assert "lacks" in source._notes[-1]
 
 
 @pytest.mark.parametrize("endpoint,path", [

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
 import types
+from pathlib import Path
 
 import pytest
 from samples import Events, Processor
 
 from roastcoffea import tasks
-from roastcoffea._core import faults
+from roastcoffea._core import ChunkLog, batch_jobs, faults
 
 KEY = "__roastcoffea_metrics__"
 
@@ -30,9 +32,8 @@ def chunk():
 
 def test_a_task_that_an_engine_sets():
     assert tasks.current() is None
-    with tasks.running(key="a", attempt=2, worker="w", sent=1.0, started=time.time() - 2):
+    with tasks.running(key="a", worker="w", started=time.time() - 2):
         made = chunk()
-        assert tasks.current().attempt == 2
         with tasks.running(key="inner"):
             inner = chunk()
         assert tasks.current().key == "a"
@@ -151,23 +152,30 @@ def test_a_forked_process_is_another(fresh):
     assert tasks.current() == tasks.Task(worker="block-2/a/0")
 
 
-@pytest.mark.parametrize("variables,job", [
-    ({}, None),
-    ({"SLURM_JOB_ID": "123"}, "slurm 123"),
-    ({"PBS_JOBID": "7[2].server"}, "pbs 7[2].server"),
-    ({"CONDOR_ID": "12.0"}, "htcondor 12.0"),
-    ({"LSB_JOBID": "9"}, "lsf 9"),
-    ({"JOB_ID": "9"}, None),  # of anybody
-    ({"JOB_ID": "9", "SGE_ROOT": "/sge"}, "sge 9"),
-    ({"_CONDOR_JOB_AD": "/nowhere"}, None),
-])
-def test_the_job_of_a_batch_system(variables, job):
-    assert tasks.batch_job(variables) == job
+def test_the_job_of_a_process(fresh):
+    """Asked once: it is in the record of every chunk of the process."""
+    program = (
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from samples import Events, Processor\n"
+        "chunks = []\n"
+        "for job in ('17', '18'):\n"
+        "    os.environ['SLURM_JOB_ID'] = job\n"
+        "    chunks += Processor().process(Events())['__roastcoffea_metrics__']\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    chunks = list(Processor().process(Events())['__roastcoffea_metrics__'])\n"
+        "    os.environ['ROAST_PROVENANCE_OFF'] = 'job'\n"
+        "else:\n"
+        "    os.waitpid(child, 0)\n"
+        "print([chunk['batch_job'] for chunk in chunks], flush=True)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program, str(Path(__file__).parent)], capture_output=True, text=True,
+                         timeout=60, check=True)
+    assert ran.stdout.splitlines() == ["['Slurm 18']", "['Slurm 17', 'Slurm 17']"]
 
 
-def test_the_job_of_htcondor(tmp_path):
-    ad = tmp_path / ".job.ad"
-    ad.write_text('Args = "ClusterId = 1"\nClusterId = 4711\nProcId = 3\n')
-    assert tasks.batch_job({"_CONDOR_JOB_AD": str(ad)}) == "htcondor 4711.3"
-    ad.write_text("ClusterId = 4711\n")
-    assert tasks.batch_job({"_CONDOR_JOB_AD": str(ad)}) is None
+def test_jobs_of_many_processes():
+    log = ChunkLog([{"pid": n, "host": "a", "batch_job": f"Slurm {n % 2}", "duration": 1.0} for n in range(9)])
+    log += ChunkLog([{"pid": 1, "host": "b", "duration": 1.0}])
+    assert sorted(batch_jobs(log)) == ["Slurm 0", "Slurm 1"] and batch_jobs(ChunkLog()) == []
+    assert [chunk["batch_job"] for chunk in log][-2:] == ["Slurm 0", None]

@@ -110,8 +110,38 @@ def test_exhaustion():
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_figures_only_from_the_monitor(name):
     log, _, _ = read(name)
-    assert bool(log.figures) == (name in ("exhaustion", "resource-monitor"))
+    measured = {key: value for key, value in log.figures.items() if key[0] not in ("transfer", "worker")}
+    assert bool(measured) == (name in ("exhaustion", "resource-monitor"))
     assert log.facts["unreadable"] == 0 and log.clock_offsets == {}
+
+
+def test_transfers():
+    """Of the log itself: TRANSFER INPUT goes to a worker, TRANSFER OUTPUT to the manager."""
+    log, attempts, series = read("kill")
+    lines = [line.split() for line in log_of("kill").read_text().splitlines() if " TRANSFER " in line and line[0] != "#"]
+    for way, direction in (("manager", "INPUT"), ("output", "OUTPUT")):
+        sizes = [(int(line[7]), int(line[8])) for line in lines if line[5] == direction]
+        assert log.figures["transfer", way, "count"] == len(sizes) > 0
+        assert log.figures["transfer", way, "bytes"] == sum(size for size, _ in sizes)
+        assert log.figures["transfer", way, "seconds"] == pytest.approx(sum(us for _, us in sizes) / 1e6)
+    run = Run(t_start=log.facts["first"], t_end=log.facts["last"], spans=log.figures, series=series, attempts=attempts)
+    metrics = run.metrics()
+    for way in ("manager", "peer", "output"):
+        assert metrics[f"transfer_{way}_bytes"] == log.figures["transfer", way, "bytes"]
+        assert metrics[f"transfer_{way}_seconds"] == pytest.approx(log.figures["transfer", way, "seconds"])
+        assert metrics[f"transfer_{way}_files"] == log.figures["transfer", way, "count"]
+    # They are the time of no task.
+    assert metrics["cpu_time_seconds"] is None and metrics["overhead_noncpu_time_seconds"] is None
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_memory_for_a_task(name):
+    """Of the lines WORKER id RESOURCES: MB of the worker, divided by its cores."""
+    log, _, _ = read(name)
+    lines = [line.split(" RESOURCES ")[1] for line in log_of(name).read_text().splitlines()
+             if " RESOURCES " in line and line[0] != "#"]
+    least = min(one["memory"][0] / one["cores"][0] for one in map(json.loads, lines))
+    assert log.figures["worker", "task-memory", "bytes"] == pytest.approx(least * 2**20)
 
 
 # ---- the reader ----
@@ -262,7 +292,7 @@ def test_replay(name, tmp_path):
     assert [
         {key: value for key, value in one.items() if "exception" not in key} for one in found.attempts.records()
     ] == strip
-    assert found.about["transfers_manager"].startswith(f"{log.facts['transfers']['manager']['count']} files")
+    assert found.figures == log.figures
     assert (found.about["chunks_submitted_again"], found.about["parts_of_split_chunks"]) == ("1", "1")
     calls.clear()  # they held the manager
     gc.collect()
@@ -335,6 +365,26 @@ def test_without_a_log(tmp_path):
     (tmp_path / "vine-logs" / "transactions").unlink()
     found = source.end(Ran())
     assert found.attempts is None and "transactions" in found.notes[0]
+
+
+def test_workers_while_the_log_grows(tmp_path):
+    executor = TaskVineExecutor("kill", tmp_path)
+    source = TaskVineSource(executor)
+    source.begin(1.0)
+    assert source.news().series is None  # there is no manager yet
+    manager = Manager("kill", tmp_path)
+    executor.custom_init(manager)
+    assert source.news().series is None
+    counts = []
+    while manager.wait(5) is not None:
+        series = source.news().series
+        counts.append(set(series.workers))
+        (count,) = series.as_tracking_data()["worker_counts"].values()
+        assert count == len(counts[-1]) and source.news().series is None
+    source.abandon()
+    # Two workers; one is killed, and another one joins.
+    assert len(counts[0]) == 2 and len(set.union(*counts)) == 3 and len(counts[-1]) == 2
+    assert min(map(len, counts)) == 1 or counts[0] != counts[-1]
 
 
 def test_nothing_depends_on_a_thread(tmp_path):

@@ -11,13 +11,14 @@ import socket
 import time
 import uuid
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.backends._executors import class_names
-from roastcoffea.backends._parsl_database import Reading, Started, database_of, read_database
+from roastcoffea.backends._parsl_database import Database, Reading, Started, database_of
 from roastcoffea.backends._parsl_logs import Execution, Life, read_logs
 from roastcoffea.backends._parsl_tries import LOST, Try, watch_launches, watch_threads
 from roastcoffea.backends._remote import read_counters
@@ -27,12 +28,13 @@ from roastcoffea.channel import flush, take_memory
 from roastcoffea.extras import needed
 from roastcoffea.guard import Notes, attempt, words
 from roastcoffea.marks import Mark
+from roastcoffea.provenance import listed
 
 __all__ = ["ParslSource"]
 
 _INTERNAL = "_parsl_internal"  # the kernel's own threads
-_MOST_JOBS = 20
 _HUB_SECONDS = 4.0  # the hub collects for a second what it writes
+_LOOK_SECONDS = 0.1
 
 
 @dataclass
@@ -201,8 +203,7 @@ class ParslSource(Source):
             for block, job in getattr(watched.kernel.executors[place.label], "blocks_to_job_id", {}).items()
         ]
         if jobs:
-            more = len(jobs) - _MOST_JOBS
-            found.about["parsl_jobs"] = ", ".join(jobs[:_MOST_JOBS]) + (f" and {more} more" if more > 0 else "")
+            found.about["parsl_jobs"] = listed(jobs)
 
     def _read_logs(self, watched: _Watched) -> tuple[list[Life], dict[tuple[str, str | None], Execution]]:
         lives: list[Life] = []
@@ -232,22 +233,26 @@ class ParslSource(Source):
         if not measured:
             self._notes.add("the CPU time of the workers is not known: resource_monitoring_enabled of Parsl's monitoring is off")
         try:
-            while True:
-                rows, readings = read_database(path, watched.kernel.run_id)
-                started = {(one.task, one.number): one for one in rows}
-                written = {place for place, one in started.items() if one.ended}
-                written.intersection_update((one.task, one.number) for one in readings)
-                if done <= written:
-                    return started, readings
-                if not measured:  # what is never written is not waited for
-                    return started, []
-                if time.monotonic() > until:
-                    self._notes.add(
-                        "the CPU time of the workers is not known: Parsl's database of the monitoring lacks "
-                        f"{len(done - written)} tries that have ended"
-                    )
-                    return started, []
-                time.sleep(0.1)
+            with closing(Database(path)) as database:
+                version: int | None = None
+                while True:
+                    before, version = version, database.version()
+                    if before != version:  # else nothing was written since
+                        rows, readings = database.read(watched.kernel.run_id)
+                        started = {(one.task, one.number): one for one in rows}
+                        written = {place for place, one in started.items() if one.ended}
+                        written.intersection_update((one.task, one.number) for one in readings)
+                    if done <= written:
+                        return started, readings
+                    if not measured:  # what is never written is not waited for
+                        return started, []
+                    if time.monotonic() > until:
+                        self._notes.add(
+                            "the CPU time of the workers is not known: Parsl's database of the monitoring lacks "
+                            f"{len(done - written)} tries that have ended"
+                        )
+                        return started, []
+                    time.sleep(_LOOK_SECONDS)
         except Exception as error:
             self._notes.add(f"the CPU time of the workers is not known: {path}: {words(error)}")
             return {}, []
@@ -373,7 +378,7 @@ def _row(
         row.start, row.stop = one.run.start, one.run.stop
     elif started is not None and started.host is not None:
         pid = pids.get((one.task, one.number))
-        row.start, row.thread = started.start, pid
+        row.start, row.stop, row.thread = started.start, started.stop, pid
         row.worker = None if pid is None else names.get((started.host, pid))
     return row
 

@@ -1,8 +1,8 @@
 """Collecting a run of Coffea's TaskVineExecutor.
 
 TaskVine's manager writes a log of everything that its tasks and workers do. The log is read at the end, by the C engine:
-while TaskVine waits for tasks, threads of Python hardly run. The log does not say what a task was for, nor why it
-raised: both are learned from the calls of `submit` and `wait`.
+while TaskVine waits for tasks, threads of Python hardly run, so that looks at the workers meanwhile come now and then.
+The log does not say what a task was for, nor why it raised: both are learned from the calls of `submit` and `wait`.
 
 Coffea makes the manager itself and calls `custom_init` of the executor with it. It keeps the manager for as long as it
 needs it; nothing here holds a reference to a manager or a task, since the manager's port is free only when it is gone.
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from roastcoffea._core import TaskVineLog
-from roastcoffea.backends.source import Collected, Engine, Ran, Source, check_interval
+from roastcoffea._core import TaskVineLog, WorkerSeries
+from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.endings import describe_text
 from roastcoffea.guard import Notes, attempt, hook
 
@@ -45,6 +45,9 @@ class TaskVineSource(Source):
         else:
             self._watch = _Watch(self.executor)
         return Engine(_name(), cannot, names_workers=True, tells=("series", "attempts") if self._watch is not None else ())
+
+    def news(self) -> News:
+        return News() if self._watch is None else News(series=self._watch.look())
 
     def end(self, ran: Ran) -> Collected:
         watch, self._watch = self._watch, None
@@ -77,6 +80,7 @@ class _Watch:
         self._theirs = executor.custom_init
         self._ours = self._chain(self._theirs)
         self._managers: list[weakref.ref[Any]] = []
+        self._seen: tuple[str, TaskVineLog] | None = None  # a log while it grows, and its reader
         executor.custom_init = self._ours
 
     def _chain(self, theirs: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
@@ -96,6 +100,21 @@ class _Watch:
                 for name in ("submit", "wait"):
                     if isinstance(vars(manager).get(name), _Call):
                         delattr(manager, name)
+
+    def look(self) -> WorkerSeries | None:
+        """The workers that are connected now; None: nothing has changed. The reader is another than that of the end, which
+        has to know first why tasks raised."""
+        if not self.logs:
+            return None
+        place = self.logs[-1]
+        if self._seen is None or self._seen[0] != place:
+            self._seen = place, TaskVineLog()
+        log = self._seen[1]
+        if not log.read(place):
+            return None
+        series = WorkerSeries()
+        series.tick_values(None, {worker: {"cores": cores} for worker, cores in log.present.items()})
+        return series
 
     def collect(self) -> Collected:
         notes, log = Notes(), TaskVineLog()
@@ -117,13 +136,9 @@ class _Watch:
         attempts, series = log.end()
         for note in log.notes:
             notes.add(note)
-        about = {
-            f"transfers_{way}": f"{one['count']} files, {one['bytes']} bytes, {one['seconds']:.6f} s"
-            for way, one in log.facts["transfers"].items()
-        }
-        about.update(self._resubmitted())
         return Collected(
-            series=series, attempts=attempts, figures=figures or None, clock_offsets=offsets, notes=list(notes), about=about
+            series=series, attempts=attempts, figures=figures or None, clock_offsets=offsets, notes=list(notes),
+            about=self._resubmitted(),
         )
 
     def _resubmitted(self) -> dict[str, str]:

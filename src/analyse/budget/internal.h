@@ -63,6 +63,7 @@ typedef struct roast_budget_clocks {
     uint32_t dataset, file, storage; /* or ROAST_NONE */
     float read_cpu;                  /* of `cpu`, in reads */
     float others;                    /* CPU time of threads without a chunk */
+    float repeated; /* of `before`: tries inside the same task that raised, by their clocks */
     bool failed;
 } roast_budget_clocks;
 

@@ -213,10 +213,12 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
     double scale = fits ? 1 : whole > 0 ? seconds / whole : 0;
     s->excess += fits && excess > 0 ? excess : 0;
     double after = (fits ? fmax(seconds, before + duration) : whole) - before - duration;
+    double repeated = least(chunk->repeated, before);
     const struct {
         roast_budget_part part;
         double seconds;
-    } shares[] = {{ROAST_PART_before_process, before},
+    } shares[] = {{ROAST_PART_before_process, before - repeated},
+                  {ROAST_PART_lost, repeated},
                   {ROAST_PART_read, read},
                   {ROAST_PART_after_process, after}};
     for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)

@@ -102,6 +102,62 @@ static void put_in_order(roast_budget_task *task) {
         task->ended = task->stop;
 }
 
+/* ---- tries inside a task ---- */
+
+static int by_place(const roast_budget_clocks *x, const roast_budget_clocks *y) {
+    if (x->worker != y->worker)
+        return x->worker < y->worker ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static int by_places(const void *a, const void *b) {
+    return by_place(*(const roast_budget_clocks *const *)a, *(const roast_budget_clocks *const *)b);
+}
+
+/* Of a task that gave a result: chunks of the same thread between the task's start and that of its chunk. */
+static void add_repeated(roast_budget_work *work, const roast_budget_task *task,
+                         const roast_budget_clocks *const *raised, size_t count) {
+    roast_budget_clocks *chunk = &work->chunks[task->chunk], from = *chunk;
+    size_t low = 0, high = count;
+    from.start = task->start;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_place(raised[middle], &from) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < count && by_place(raised[low], chunk) < 0; low++)
+        chunk->repeated += (float)raised[low]->duration;
+}
+
+/* Coffea repeats a chunk inside its task. What raised there has a record, and no try of its own. */
+static roast_status find_repeated(roast_budget_work *work) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < work->chunk_count; i++)
+        count += work->chunks[i].failed;
+    if (count == 0)
+        return ROAST_OK;
+    const roast_budget_clocks **raised = roast_alloc(count * sizeof *raised);
+    if (raised == NULL)
+        return ROAST_ENOMEM;
+    count = 0;
+    for (uint32_t i = 0; i < work->chunk_count; i++)
+        if (work->chunks[i].failed && !isnan(work->chunks[i].duration))
+            raised[count++] = &work->chunks[i];
+    qsort(raised, count, sizeof *raised, by_places);
+    for (uint64_t i = 0; i < work->task_count; i++) {
+        const roast_budget_task *task = &work->tasks[i];
+        if (task->use == ROAST_USE_PROCESSING && task->chunk != ROAST_NONE &&
+            task->start != ROAST_NO_TIME && !work->chunks[task->chunk].failed)
+            add_repeated(work, task, raised, count);
+    }
+    roast_free(raised);
+    return ROAST_OK;
+}
+
 static roast_status add_attempts(roast_budget_work *work, const roast_attempts *attempts) {
     uint32_t count = roast_attempts_worker_count(attempts);
     uint32_t *workers = roast_alloc(((size_t)count + 1) * sizeof *workers);
@@ -139,16 +195,11 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
     find_chunks(work, &last);
     roast_free(workers);
     roast_match_reset(&work->match);
-    return status;
+    return status == ROAST_OK ? find_repeated(work) : status;
 }
 
 static int by_thread_and_time(const void *a, const void *b) {
-    const roast_budget_clocks *x = a, *y = b;
-    if (x->worker != y->worker)
-        return x->worker < y->worker ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return (x->start > y->start) - (x->start < y->start);
+    return by_place(a, b);
 }
 
 /* When a thread could have begun with a chunk that has none before it: the call of the executor has begun, and the

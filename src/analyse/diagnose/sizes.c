@@ -135,7 +135,13 @@ double roast_diagnosis_most_events(const roast_diagnosis *d) {
             limit = fmin(limit, roast_value_number(rows[i].memory_limit_bytes));
     /* The chunks that grow most, not the average. */
     growth = d->facts.rss_growth.mean + 2 * roast_stats_std(&d->facts.rss_growth);
-    if (!isfinite(limit) || d->facts.rss_growth.count == 0 || !(growth > 0))
+    if (d->facts.rss_growth.count == 0 || !(growth > 0))
+        return INFINITY;
+    /* Of a process that runs one task at a time. */
+    double own = roast_limit.size_memory * roast_diagnosis_metric(d, "task_memory_limit_bytes");
+    if (isfinite(own))
+        return fmax(0, own - d->facts.rss_before.mean) / growth;
+    if (!isfinite(limit))
         return INFINITY;
     double room = roast_limit.size_memory * limit - d->facts.rss_before.mean;
     return room > 0 ? room / growth / (threads > 1 ? threads : 1) : 0;
