@@ -417,8 +417,8 @@ def spread(
     """
     bins = len(edges) - 1
     of_row = None if rows == 1 else np.ascontiguousarray(row, dtype=np.int64)
-    arrays = (np.ascontiguousarray(values, dtype=float) for values in (starts, ends, amounts))
-    made = _core.spread(*arrays, of_row, rows, float(edges[0]), float(edges[-1]), bins)
+    begun, ended, much = (np.ascontiguousarray(values, dtype=float) for values in (starts, ends, amounts))
+    made = _core.spread(begun, ended, much, of_row, rows, float(edges[0]), float(edges[-1]), bins)
     return np.frombuffer(made).reshape(rows, bins)
 
 

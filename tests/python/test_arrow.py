@@ -16,7 +16,7 @@ from roastcoffea import _core
 from roastcoffea._core import ChunkLog, Run
 
 TABLES = ("chunks", "sections", "samples", "reads")
-TEXTS = {"chunks": {"dataset", "file", "uuid", "filename", "worker", "storage", "task_key", "error", "treename", "host"},
+TEXTS = {"chunks": {"dataset", "file", "uuid", "filename", "worker", "storage", "batch_job", "task_key", "error", "treename", "host"},
          "sections": {"name", "kind"}, "samples": {"worker"}, "reads": {"branch"}}
 
 
