@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +66,7 @@ static void wake(int signal_) {
 typedef struct screen {
     bool is_terminal, reads_keys;
     struct termios before;
+    sigset_t waits; /* the signals that are blocked while it waits */
 } screen;
 
 static void enter(screen *on) {
@@ -75,6 +76,12 @@ static void enter(screen *on) {
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     sigaction(SIGWINCH, &(struct sigaction){.sa_handler = wake}, NULL);
+    /* One that comes before the wait must not be lost. */
+    sigset_t window;
+    sigemptyset(&window);
+    sigaddset(&window, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &window, &on->waits);
+    sigdelset(&on->waits, SIGWINCH);
     on->reads_keys = on->is_terminal && tcgetattr(STDIN_FILENO, &on->before) == 0;
     if (on->reads_keys) {
         struct termios keys = on->before;
@@ -90,9 +97,14 @@ static void leave(const screen *on) {
 
 /* Waits; false: someone wants to leave. A new size of the window ends the wait. */
 static bool wait_for_key(const screen *on, double seconds) {
-    struct pollfd keys = {.fd = on->reads_keys ? STDIN_FILENO : -1, .events = POLLIN};
+    const struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
+    fd_set keys;
     char key = 0;
-    int ready = poll(&keys, 1, (int)(seconds * 1e3));
+    FD_ZERO(&keys);
+    if (on->reads_keys)
+        FD_SET(STDIN_FILENO, &keys);
+    int ready =
+        pselect(on->reads_keys ? STDIN_FILENO + 1 : 0, &keys, NULL, NULL, &time, &on->waits);
     if (ready > 0 && read(STDIN_FILENO, &key, 1) <= 0)
         return false;
     return !stopped && key != 'q' && key != 'Q';

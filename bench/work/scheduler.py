@@ -158,8 +158,10 @@ def _sampled(client: Any, workers: int, interval: float, seconds: float) -> dict
     client.run_on_scheduler(_watch, interval)
     time.sleep(seconds / 2)
     idle = client.run_on_scheduler(_stop_watching) / (seconds / 2)
+    client.run_on_scheduler(_leave)  # the beginning of a run asks every worker that is there, and so does its end
     backend = DaskMetricsBackend(client)
     backend.start_tracking(interval)
+    client.run_on_scheduler(_populate, workers)
     time.sleep(0.2 + 2 * interval)
     gc.collect()
     before, start = _held(), time.time()
@@ -167,7 +169,7 @@ def _sampled(client: Any, workers: int, interval: float, seconds: float) -> dict
     time.sleep(seconds)
     busy = client.run_on_scheduler(_stop_watching)
     end, held = time.time(), _held() - before
-    client.run_on_scheduler(_leave)  # the end of a run asks every worker that is there
+    client.run_on_scheduler(_leave)
     samples = workers * _ticks(backend.stop_tracking(), start, end)
     if samples < workers * 0.5 * seconds / interval:
         raise AssertionError(f"{samples} samples of {workers} workers in {seconds} s")

@@ -139,60 +139,13 @@ static void test_recordings(void **state) {
 /* Without the resource monitor: the transfers, and the memory of a worker per core. */
 static void test_figures_and_present_workers(void **state) {
     (void)state;
-    static const char
-        text[] =
-            AT("10") "WORKER w1 CONNECTION a:1\n" AT("11") "WORKER w1 RESOURCES "
-                                                           "{\"cores\":[4,\"cores\"],\"memory\":["
-                                                           "8000,\"MB\"]}\n" AT(
-                                                               "12") "WORKER w2 RESOURCES "
-                                                                     "{\"cores\":[1,\"cores\"]}"
-                                                                     "\n" AT("13") "WORKER w3 "
-                                                                                   "RESOURCES "
-                                                                                   "{\"cores\":[2,"
-                                                                                   "\"cores\"],"
-                                                                                   "\"memory\":["
-                                                                                   "3000,\"MB\"]}"
-                                                                                   "\n" AT("14") "W"
-                                                                                                 "O"
-                                                                                                 "R"
-                                                                                                 "K"
-                                                                                                 "E"
-                                                                                                 "R"
-                                                                                                 " "
-                                                                                                 "w"
-                                                                                                 "1"
-                                                                                                 " "
-                                                                                                 "T"
-                                                                                                 "R"
-                                                                                                 "A"
-                                                                                                 "N"
-                                                                                                 "S"
-                                                                                                 "F"
-                                                                                                 "E"
-                                                                                                 "R"
-                                                                                                 " "
-                                                                                                 "I"
-                                                                                                 "N"
-                                                                                                 "P"
-                                                                                                 "U"
-                                                                                                 "T"
-                                                                                                 " "
-                                                                                                 "f"
-                                                                                                 " "
-                                                                                                 "1"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 " "
-                                                                                                 "5"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 " "
-                                                                                                 "1"
-                                                                                                 "\n" AT("15") "WORKER w3 DISCONNECTION FAILURE\n";
+    static const char text[] =
+        "1794842810000000 9 WORKER w1 CONNECTION a:1\n"
+        "1794842811000000 9 WORKER w1 RESOURCES {\"cores\":[4],\"memory\":[8000,\"MB\"]}\n"
+        "1794842812000000 9 WORKER w2 RESOURCES {\"cores\":[1]}\n"
+        "1794842813000000 9 WORKER w3 RESOURCES {\"cores\":[2],\"memory\":[3000,\"MB\"]}\n"
+        "1794842814000000 9 WORKER w1 TRANSFER INPUT f 1000 500000 1\n"
+        "1794842815000000 9 WORKER w3 DISCONNECTION FAILURE\n";
     roast_taskvine *log = read_text(text);
     roast_span_value figure;
     double bytes = NAN, memory = NAN;

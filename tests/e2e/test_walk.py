@@ -7,6 +7,7 @@ of such calls; then each of them raises in a run of its own. What fails while th
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import sys
@@ -248,9 +249,12 @@ def test_where_a_facility_looks(tiny, tmp_path, monkeypatch):
             return processor.DaskExecutor(client=client, status=False, retries=0)
 
         def ask():
-            """Dask's own page works, whatever ours does."""
-            for path, fine in (("/roast", (200, 404, 503)), ("/roast/metrics", (200, 404)), ("/metrics", (200,))):
-                assert get(f"http://127.0.0.1:{cluster.scheduler.http_server.port}{path}")[0] in fine, path
+            """Dask's own page works, whatever ours do."""
+            server = f"http://127.0.0.1:{cluster.scheduler.http_server.port}"
+            for path in ("/roast", "/roast/metrics"):
+                with contextlib.suppress(OSError):
+                    get(server + path)
+            assert get(f"{server}/metrics")[0] == 200
 
         road = Road(client, executor, tiny, tmp_path, in_the_event_loop, inside=ask, dashboard=True,
                     textfile=tmp_path / "run.prom")

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 import urllib.parse
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -292,8 +293,11 @@ class Growing:
     def grow(self, count=5, failed=()):
         news = [self._chunk(self.done + i, self.done + i in failed) for i in range(count)]
         self.done += count
+        now = self.start + 10 + self.done
+        moment = datetime.fromtimestamp(now, UTC)
+        samples = {"worker_counts": {moment: 3}, "worker_memory": {"tcp://w3": [(moment, 1e6 * (1 + self.done))]}}
         self.live.append(_core.Run(
-            t_start=self.start, t_end=self.start + 10 + self.done, chunks=news, meta={"processor": "Live"},
+            t_start=self.start, t_end=now, chunks=news, series=samples, meta={"processor": "Live"},
             report={"chunks": self.done, "entries": 100 * self.done},
             ending={"pieces": self.pieces, "pieces_done": self.done}))
 
@@ -333,6 +337,7 @@ def test_news_add_up_to_the_whole(growing, monkeypatch):
     assert "&lt;b&gt;bad&lt;/b&gt; 19" in parts["failures"] and parts["failures"].count("<li>") == 7
     assert "<b>" not in parts["failures"] and "<i>data" not in parts["failures"]
     assert parts["workers"].count("tcp://w") == 4 and "<polyline" in parts["time"]
+    assert "3 now" in parts["workers"] and ">26.0 MB<" in parts["workers"]
 
 
 def test_before_the_first_chunk_there_is_nothing_to_find(growing):

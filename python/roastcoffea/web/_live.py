@@ -108,7 +108,8 @@ class Workers:
         memory, codes = numbers(samples.column("memory")), np.asarray(samples.column("worker.code"))
         there = np.isfinite(memory) & (codes >= 0)
         # The samples of a worker are in order of time: the last one stays.
-        self._sums["memory"][self._at(samples.categories("worker"))[codes[there]]] = memory[there]
+        places = self._at(samples.categories("worker"))
+        self._sums["memory"][places[codes[there]]] = memory[there]
 
     def html(self) -> str:
         if not self._places:
