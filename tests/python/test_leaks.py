@@ -192,20 +192,6 @@ def use_functions():
     _core.get_process_memory()
 
 
-def use_numbers_for_prometheus():
-    tally = _core.Tally()
-    tally.add(LOG), tally.rows()
-    _core.prometheus_live([{"run": "a", "tally": tally, "workers": 2}])
-    Run(chunks=LOG).prometheus("a")
-    for call in (
-        lambda: tally.add(3),
-        lambda: _core.prometheus_live([3]),
-        lambda: _core.prometheus_live([{"run": 3}]),
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            call()
-
-
 USES = [
     use_log,
     use_log_as_a_list,
@@ -221,7 +207,6 @@ USES = [
     use_process_tree,
     use_taskvine_log,
     use_functions,
-    use_numbers_for_prometheus,
 ]
 
 
