@@ -10,7 +10,8 @@ import weakref
 from types import SimpleNamespace
 
 import pytest
-from report_samples import chunk, series
+from leaks import assert_nothing_is_kept
+from report_samples import chunk, series, usual
 
 from roastcoffea import MetricsCollector, screens
 from roastcoffea._core import ChunkLog, Tally, prometheus_live
@@ -321,3 +322,21 @@ def test_runs_that_go_on_as_text():
     for wrong in (5, [5], [{}], [{"run": 5}], [{"run": "a", "tally": 5}], [{"run": "a", "workers": "many"}]):
         with pytest.raises(TypeError):
             prometheus_live(wrong)
+
+
+def test_nothing_leaks():
+    run = usual(5).run
+
+    def use():
+        tally = Tally()
+        tally.add(ChunkLog([{"dataset": "a", "num_events": 5}, {"dataset": "b", "error": "ValueError: no"}]))
+        tally.rows()
+        prometheus_live([{"run": "a", "tally": tally, "workers": 1}])
+        run.prometheus("a")
+        for wrong in ([{"run": "a", "tally": tally, "workers": "many"}], [{"tally": tally}]):
+            with pytest.raises(TypeError):
+                prometheus_live(wrong)
+        with pytest.raises(TypeError):
+            run.prometheus(5)
+
+    assert_nothing_is_kept(use, 100)
