@@ -517,7 +517,7 @@ class _TaskBars(TypedDict):
     failed: bytes
 
 def spread(
-    starts: Buffer, ends: Buffer, amounts: Buffer, row: Buffer | None, rows: int, low: float, high: float, bins: int, /
+    starts: Any, ends: Any, amounts: Any, row: Any, rows: int, low: float, high: float, bins: int, /
 ) -> bytes: ...
 def task_bars(run: Run, limit: int = ..., /) -> _TaskBars: ...
 
