@@ -266,7 +266,7 @@ static bool make_seed(const char *folder, const char *name, int full, int plain,
 }
 
 bool fuzz_make_corpus(const char *folder) {
-    static const char future[] = "RCLG\x03 of another time";
+    static const char future[] = "RCLG\x04 of another time";
     return make_seed(folder, "empty", 0, 0, false) && make_seed(folder, "file-only", 0, 0, true) &&
            make_seed(folder, "one-chunk", 1, 0, false) &&
            make_seed(folder, "plain-chunks", 0, 70, false) &&

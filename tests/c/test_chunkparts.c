@@ -30,7 +30,7 @@ enum { TEXT = 1, ORIGIN, FILE_, NAMES, LAYOUT, SIZES };
 static bool decodes(const maker *m) {
     static uint8_t buffer[1 << 18];
     uint8_t *at = buffer;
-    memcpy(at, "RCLG\2", HEADER);
+    memcpy(at, "RCLG\3", HEADER);
     at = roast_put_varint(at + HEADER, m->n_entries);
     at = roast_put_varint(at, m->n_rows);
     memcpy(at, m->entries, m->entries_len);
@@ -51,7 +51,7 @@ static void make_base(maker *m) {
     ENTRY(m, NAMES, 1, 1, 'a');
     ENTRY(m, LAYOUT, 1, 0, 0, 1, 'a');
     ENTRY(m, FILE_, 2, 'a', 0, 1);
-    ENTRY(m, ORIGIN, TOKEN, TOKEN, 9, 1, 2, 'h', 0);
+    ENTRY(m, ORIGIN, TOKEN, TOKEN, 9, 1, 2, 'h', 0, 0);
 }
 
 /* An entry behind the base, which has five. */
@@ -98,15 +98,18 @@ static void test_entries_by_hand(void **state) {
     ASSERT_ENTRY(false, LAYOUT, 2, 0, 0, 0);
     ASSERT_ENTRY(false, LAYOUT, 1, 0, 0, 1);
     ASSERT_ENTRY(false, LAYOUT, 0x80, 0x80, 4); /* 65536 sections */
-    ASSERT_ENTRY(true, ORIGIN, TOKEN, TOKEN, 9, 2, 0, 2, 'w');
+    ASSERT_ENTRY(true, ORIGIN, TOKEN, TOKEN, 9, 2, 0, 2, 'w', 0);
+    ASSERT_ENTRY(true, ORIGIN, TOKEN, TOKEN, 9, 2, 0, 0, 2, 'j');
     ASSERT_ENTRY(false, ORIGIN, TOKEN, 1, 2, 3, 4, 5, 6, 7);
     ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9);
     ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9, 0, 0);
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9, 0, 0, 0);
     ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9, 0, 0, 3, 'w');
+    ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 9, 0, 0, 0, 3, 'j');
     ASSERT_ENTRY(true, ORIGIN, TOKEN, TOKEN, 9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                 0xff, 1, 0, 0); /* a clock that is behind by -2^63 us */
+                 0xff, 1, 0, 0, 0); /* a clock that is behind by -2^63 us */
     ASSERT_ENTRY(false, ORIGIN, TOKEN, TOKEN, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                 1, 0, 0, 0); /* a pid beyond 2^63 */
+                 1, 0, 0, 0, 0); /* a pid beyond 2^63 */
 }
 
 static void test_texts_by_hand(void **state) {
