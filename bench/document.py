@@ -232,7 +232,23 @@ def _state(told: Told) -> str:
     text = table.machine({**told["machine"], "versions": versions})
     rounds = f"{told['rounds']} rounds" + (": too few to rely on (`--quick`)" if told["quick"] else "")
     end = " ".join(f"{one:.2f}" for one in told["machine"]["load_average_at_end"])
-    return f"```text\n{text}\n{rounds}; load at the end {end}\n```\n"
+    again = f"\nmeasured again afterwards: {', '.join(told['again'])}" if told.get("again") else ""
+    return f"```text\n{text}\n{rounds}; load at the end {end}{again}\n```\n"
+
+
+def together(runs: list[Told]) -> Told:
+    """One page of several runs: a subject is that of the last run that has it, with its floors and with 0.1.2."""
+    told, *later = runs
+    for run in later:
+        again = list(dict.fromkeys(row["row"].partition("/")[0] for row in run["rows"]))
+        told = {
+            **told, "again": [*told.get("again", ()), *again], "growth": run["growth"] or told["growth"],
+            "rows": [row for row in told["rows"] if row["row"].partition("/")[0] not in again] + run["rows"],
+            "not_measured": [key for key in told["not_measured"] if key.partition("/")[0] not in again]
+            + run["not_measured"],
+            "reasons": {**{name: why for name, why in told["reasons"].items() if name not in again}, **run["reasons"]},
+        }
+    return told
 
 
 def page(told: Told) -> str:
@@ -310,11 +326,12 @@ def draw(points: list[Told], path: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    source = Path(arguments[0]) if arguments else ROOT / "build" / "bench.json"
-    if not source.is_file():
-        print(f"{source} is missing: run `make bench` first", file=sys.stderr)
-        return 1
-    told = json.loads(source.read_text())
+    sources = [Path(name) for name in arguments] or [ROOT / "build" / "bench.json"]
+    for source in sources:
+        if not source.is_file():
+            print(f"{source} is missing: run `make bench` first", file=sys.stderr)
+            return 1
+    told = together([json.loads(source.read_text()) for source in sources])
     if told["growth"]:
         draw(told["growth"], PICTURE)
     text = page(told)
