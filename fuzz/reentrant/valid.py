@@ -260,6 +260,16 @@ def make_progress(world: World) -> Any:
     return progress
 
 
+def make_tally(world: World) -> Any:
+    tally = _core.Tally()
+    tally.add(make_log(world))
+    return tally
+
+
+def make_live_numbers(world: World) -> Any:
+    return [{"run": "r", "tally": make_tally(world), "run_open": True, "workers": 2, "memory": None}]
+
+
 def make_section(kind: str) -> Maker:
     def make(world: World) -> Any:
         owner = world.pick((make_processor(world), Node(_roastcoffea_current_chunk=world.poison({"timing": {}})), Node()))
@@ -296,6 +306,7 @@ RECEIVERS: dict[str, Maker] = {
     "Scaling": lambda world: _core.Scaling(make_named_runs(world)),
     "Summary": lambda world: _core.Summary(make_run(world)),
     "Table": make_table,
+    "Tally": make_tally,
     "TaskVineLog": make_vine_log,
     "Trend": lambda world: _core.Trend(MEASUREMENTS, "wall_time", ()),
     "WhatIf": lambda world: _core.WhatIf(make_played_run(world)),
@@ -344,6 +355,10 @@ def make_metrics(world: World) -> Any:
 
 REALS, CODES = numbers("d", [0.5 * i for i in range(ROWS)]), numbers("q", [i % 3 for i in range(ROWS)])
 ENDS = numbers("d", [0.5 * i + 1 for i in range(ROWS)])
+
+
+def doubles(more: float) -> Maker:
+    return lambda _: array("d", [0.5 * i + more for i in range(ROWS)])
 
 
 def maybe(make: Maker) -> Maker:
@@ -432,6 +447,13 @@ VALUES: dict[str, Maker] = {
     "load_legacy.path": make_legacy,
     "list_runs.folder": lambda world: MEASUREMENTS,
     "load_measurement.path": make_saved,
+    "load_news.path": make_saved,
+    "load_news.after": one_of(0),
+    "prometheus_live.runs": make_live_numbers,
+    "Run.chunk_columns.names": lambda world: ["duration", "dataset"],
+    "spread.starts": doubles(0.0), "spread.ends": doubles(1.0), "spread.amounts": doubles(2.0),
+    "spread.row": one_of(None), "spread.rows": one_of(1), "spread.low": one_of(0.0), "spread.high": one_of(9.0),
+    "spread.bins": one_of(3),
     "measurement_kind.path": make_saved,
     "name_workers.chunks": make_log,
     "name_workers.attempts": make_attempts,
