@@ -144,7 +144,7 @@ def test_what_waits_for_the_client_is_limited():
 
     async def run():
         plugin = _scheduler.RunPlugin("name", "topic", "client", 10)
-        plugin.scheduler = plugin.series = None
+        plugin.scheduler = plugin.series = plugin.live = None
         plugin._messages, plugin._message_bytes, plugin._dropped = [], 0, 0
         plugin._batches, plugin._batch_count = [], 0
         for _ in range(3):
