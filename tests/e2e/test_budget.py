@@ -221,7 +221,8 @@ def test_a_known_split(client, fileset, tmp_path):
         assert parts[part] == pytest.approx(true[part], rel=0.05), part
     # Coffea and Dask do more after process() than to pickle, and before one that raises.
     chunks = len(run.chunks) - 1
-    assert true["after_process"] <= parts["after_process"] < 1.05 * true["after_process"] + 0.05 * chunks
+    # Dask's times of a try and ours of a chunk are of two clocks: milliseconds apart.
+    assert 0.99 * true["after_process"] <= parts["after_process"] < 1.05 * true["after_process"] + 0.05 * chunks
     assert true["lost"] <= parts["lost"]
     outcomes = Counter(a["outcome"] for a in run.attempts.records() if a["kind"] == "processing")
     assert outcomes == {"done": len(run.chunks) - 1, "raised": 1}
