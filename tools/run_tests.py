@@ -96,6 +96,27 @@ def run_pytest(folder: str, *options: str, report: str | None = None,
     return counts
 
 
+# So many failed tests get a second try with nothing beside them; more is no accident of a busy machine.
+MOST_TRIED_AGAIN = 5
+
+
+def failures_tried_again(counts: Counts, folder: str, environment: dict[str, str] | None = None) -> Counts:
+    """What fails for want of a core passes alone; what is broken fails twice. Both tries are shown."""
+    if not 0 < counts.failed <= MOST_TRIED_AGAIN:
+        return counts
+    say("the failed tests again, one by one:")
+    again = run_pytest(folder, "--last-failed", "--last-failed-no-failures=none", "-rpf",
+                       report=f"{Path(folder).name}-again", environment=environment)
+    say(f"{again.passed} of {counts.failed} tests that failed beside others passed alone")
+    return Counts(counts.passed + again.passed, counts.failed - again.passed, counts.skipped, counts.busy)
+
+
+def run_python(*options: str, report: str | None = None, environment: dict[str, str] | None = None) -> Counts:
+    """The Python tests, several at a time."""
+    counts = run_pytest("tests/python", *options, *beside(), "--cache-clear", report=report, environment=environment)
+    return failures_tried_again(counts, "tests/python", environment)
+
+
 def is_our_leak(finding: str) -> bool:
     """The interpreter keeps much until the end; ours is what the engine's own allocator handed out."""
     lines = finding.splitlines()
@@ -116,9 +137,8 @@ def run_extension_asan() -> Counts:
     reports = BUILD / "asan-ext" / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
-    counts = run_pytest(
-        "tests/python", *(f"--ignore=tests/python/test_{name}.py" for name in NOT_FOR_SANITIZERS),
-        *beside(), report="python-asan",
+    counts = run_python(
+        *(f"--ignore=tests/python/test_{name}.py" for name in NOT_FOR_SANITIZERS), report="python-asan",
         environment={
             **watched, **SANITIZERS,
             "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:log_path={reports}/asan",
@@ -171,8 +191,6 @@ def run_wheels() -> Counts:
 
 # A larger share of skipped end-to-end tests is a failure: such a run has shown too little.
 MOST_SKIPPED = 0.1
-# So many failed tests get a second try with nothing beside them; more is no accident of a busy machine.
-MOST_TRIED_AGAIN = 5
 
 
 def run_e2e() -> Counts:
@@ -182,17 +200,7 @@ def run_e2e() -> Counts:
     """
     counts = run_pytest("tests/e2e", "-m", "not alone", *beside(3), "--no-loadscope-reorder", "--cache-clear")
     counts += run_pytest("tests/e2e", "-m", "alone", report="e2e-alone")
-    return skips_checked(failures_tried_again(counts))
-
-
-def failures_tried_again(counts: Counts) -> Counts:
-    """What fails for want of a core passes alone; what is broken fails twice. Both tries are shown."""
-    if not 0 < counts.failed <= MOST_TRIED_AGAIN:
-        return counts
-    say("the failed tests again, one by one:")
-    again = run_pytest("tests/e2e", "--last-failed", "--last-failed-no-failures=none", "-rpf", report="e2e-again")
-    say(f"{again.passed} of {counts.failed} tests that failed beside others passed alone")
-    return Counts(counts.passed + again.passed, counts.failed - again.passed, counts.skipped, counts.busy)
+    return skips_checked(failures_tried_again(counts, "tests/e2e"))
 
 
 def skips_checked(counts: Counts) -> Counts:
@@ -225,7 +233,7 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "tsan": ("threads, TSan", run_tsan),
     "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
     "cli": ("CLI tests", run_cli),
-    "python": ("Python tests", lambda: run_pytest("tests/python", *beside())),
+    "python": ("Python tests", run_python),
     "wheels": ("wheels", run_wheels),
     "python-asan": ("Python tests, ASan + UBSan + leaks", run_extension_asan),
     "e2e": ("end-to-end tests", run_e2e),

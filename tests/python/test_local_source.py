@@ -279,7 +279,7 @@ def test_pool_that_nobody_saw():
 def test_pids_of_another_host_are_other_processes():
     def body(backend):
         with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-            wait_for(lambda: any(process["pid"] == child.pid for process in backend._sampler.tree.processes))
+            wait_for(lambda: child.pid in seen_by(backend))
             child.communicate(b"\n")
             return child.pid
 
@@ -314,7 +314,7 @@ def test_executor_that_works_elsewhere(executor, elsewhere, named):
 def test_short_pool_between_two_ticks():
     """With an interval of a minute there are looks all the same when processes come and go."""
     def body(backend):
-        wait_for(lambda: len(backend._sampler.tree) >= 1)
+        wait_for(lambda: seen_by(backend))
         with ProcessPoolExecutor(2) as pool:
             return work_in_pool(pool)(backend)
 

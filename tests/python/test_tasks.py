@@ -10,7 +10,7 @@ import types
 from pathlib import Path
 
 import pytest
-from samples import Events, Processor
+from samples import Events, Processor, forks
 
 from roastcoffea import tasks
 from roastcoffea._core import ChunkLog, batch_jobs, faults
@@ -152,6 +152,7 @@ def test_a_forked_process_is_another(fresh):
     assert tasks.current() == tasks.Task(worker="block-2/a/0")
 
 
+@forks
 def test_the_job_of_a_process(fresh):
     """Asked once: it is in the record of every chunk of the process."""
     program = (

@@ -27,6 +27,9 @@ _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
 # A number, the messages, how many were dropped, and packed samples.
 _Batch: TypeAlias = tuple[int, list[bytes], int, bytes | None]
 
+# Workers that are told to forget a run. The loop alone would not keep a task alive, and its plugin is gone by then.
+_forgetting: set[asyncio.Task[Any]] = set()
+
 
 class RunPlugin(SchedulerPlugin):
     """Samples the workers, records joins and leaves, follows the tasks, and keeps the messages of one topic."""
@@ -212,7 +215,9 @@ class RunPlugin(SchedulerPlugin):
             there = [address for address in self._reached if address in self.scheduler.workers]
             self._reached.clear()
             if there:
-                asyncio.ensure_future(ask_counters(order, there, self.scheduler))
+                task = asyncio.ensure_future(ask_counters(order, there, self.scheduler))
+                _forgetting.add(task)
+                task.add_done_callback(_forgetting.discard)
 
     def remove_worker(
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
