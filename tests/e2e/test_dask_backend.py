@@ -25,6 +25,7 @@ from dask_parts import (
     cpu,
     doze,
     eventually,
+    nothing_left,
     process,
     run_burns,
     send,
@@ -62,7 +63,7 @@ def test_an_interval_that_is_none(client, interval):
     backend = DaskMetricsBackend(client)
     with pytest.raises(ValueError, match="interval"):
         backend.start_tracking(interval)
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_an_asynchronous_client_is_refused():
@@ -109,7 +110,7 @@ def test_the_series(client):
     assert max(value for _, value in sum(tracking["worker_active_tasks"].values(), [])) > 0
     assert all(value > 1e7 for _, value in sum(tracking["worker_memory"].values(), []))
     assert backend.notes == []
-    assert traces(client) == []
+    assert nothing_left(client)
     assert backend.stop_tracking() == {}
 
 
@@ -156,7 +157,7 @@ def test_workers_that_come_and_go_between_ticks():
             assert came["when"] < went["when"]
             assert came["threads"] == 1
             assert series.hosts[guest] == series.hosts[first] is not None
-        assert traces(client) == []
+        assert nothing_left(client)
 
 
 def test_adaptive_scaling():
@@ -188,7 +189,7 @@ def test_threads_in_workers():
         assert sorted(found.records) == [b"%d" % i for i in range(8)]
         assert set(found.series.as_tracking_data()["worker_cores"].popitem()[1][0][1:]) == {4}
         assert found.notes == []
-        assert traces(client) == []
+        assert nothing_left(client)
 
 
 def test_a_worker_is_killed():
@@ -218,7 +219,7 @@ def test_a_worker_is_killed():
         assert 0.1 <= cpu(found.figures, "burn") <= 1.5
         (note,) = found.notes
         assert victim in note and "left" in note
-        assert traces(client) == []
+        assert nothing_left(client)
 
 
 # ---- spans ----
@@ -240,7 +241,7 @@ def test_span_metrics_are_complete_at_once(client):
         assert {key[1] for key in metrics} == {"burn", "doze", "N/A"}
         assert {key[0] for key in metrics} == {"execute"}
     assert backend.notes == []
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_a_span_without_tasks(client):
@@ -252,7 +253,7 @@ def test_a_span_without_tasks(client):
     (note,) = backend.notes
     assert "idle" in note and "no task" in note
     assert backend.get_span_metrics(None) == {}
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_tasks_that_fail_have_a_span(client):
@@ -284,7 +285,7 @@ def test_spans_in_one_another(client, first_out):
     assert {key[1] for key in got["inner"]} == {"burn", "N/A"}
     assert {key[1] for key in got["outer"]} == {"burn", "doze", "N/A"}
     assert outer.notes == inner.notes == []
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 @pytest.mark.parametrize("first_out", ["inner", "outer"])
@@ -294,7 +295,7 @@ def test_two_spans_of_one_backend(client, first_out):
     burnt = run_burns(client, 2)
     for name in sorted(spans, reverse=first_out == "outer"):
         assert cpu(backend.get_span_metrics(spans[name]), "burn") == pytest.approx(burnt, rel=0.05)
-    assert backend.notes == [] and traces(client) == []
+    assert backend.notes == [] and nothing_left(client)
 
 
 def test_spans_of_two_threads(client):
@@ -332,7 +333,7 @@ def test_spans_of_two_threads(client):
     assert {key[1] for key in results["b"][0]} == {"doze", "N/A"}
     assert sorted(results["a"][1]) == [b"0", b"1", b"2", b"3", b"4"] and results["b"][1] == []
     assert all(len(r[2].workers) == 2 and r[3] == [] for r in results.values())
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_a_span_that_is_closed_in_another_thread(client):
@@ -347,7 +348,7 @@ def test_a_span_that_is_closed_in_another_thread(client):
     thread.start()
     thread.join()
     assert cpu(backend.get_span_metrics(made[0]), "burn") == pytest.approx(made[1], rel=0.05)
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_merged_spans_are_told(client):
@@ -372,7 +373,7 @@ def test_merged_spans_are_told(client):
     assert {key[1] for key in third.get_span_metrics(span)} == {"doze", "N/A"}
     (note,) = third.notes
     assert "3 tasks named burn" in note and "doze" not in note
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_tasks_that_are_submitted_again_are_not_of_others(client):
@@ -403,7 +404,7 @@ def test_tasks_of_others_that_dask_counts_in_our_span_are_told(client):
     assert {key[1] for key in metrics} == {"burn", "N/A"}
     (note,) = backend.notes
     assert "5 tasks named burn" in note and "elsewhere" in note
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_workers_with_a_metric_that_takes_its_time():
@@ -441,7 +442,7 @@ def test_a_worker_that_does_not_answer(monkeypatch):
         (note,) = found.notes
         assert quiet in note and other not in note and "0.5 s" in note
         assert len(found.series.workers) == 2
-        assert traces(client) == []
+        assert nothing_left(client)
 
 
 # ---- records that are sent ----
@@ -455,7 +456,7 @@ def test_more_messages_than_the_scheduler_keeps(client):
     assert sorted(map(int, found.records)) == list(range(3000))
     assert found.notes == [] and found.series is None and found.figures is None
     assert source.news() == ([], None) and source.end(Ran()) == Collected()
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_what_workers_hold_back_is_asked_for(client):
@@ -560,7 +561,7 @@ def test_nothing_grows(client):
     assert topics == client.run_on_scheduler(
         lambda dask_scheduler: len(dask_scheduler._broker._topics)
     )
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_a_client_that_never_comes_back(monkeypatch):
@@ -570,7 +571,7 @@ def test_a_client_that_never_comes_back(monkeypatch):
             source = DaskSource(gone, None)
             source.begin(0.05)
             assert len(traces(client)) >= 2
-        eventually(lambda: traces(client) == [])
+        assert nothing_left(client)
         found = source.end(Ran())
         assert found.records == [] and found.series is None
         assert any("client is closed" in note for note in found.notes)
@@ -581,7 +582,7 @@ def test_close_ends_all(client):
     backend.start_tracking(0.05)
     span = backend.create_span("left open")
     backend.close()
-    eventually(lambda: traces(client) == [])  # the scheduler tells the workers, and close() does not wait for them
+    assert nothing_left(client)
     assert backend.stop_tracking() == {} and backend.get_span_metrics(span) == {}
 
 
@@ -590,7 +591,7 @@ def test_a_source_that_is_abandoned(client):
     source.begin(0.05)
     for _ in range(2):
         source.abandon()
-        assert traces(client) == []
+        assert nothing_left(client)
 
 
 def test_the_cluster_goes_before_the_end():
@@ -647,7 +648,7 @@ def test_a_scheduler_without_this_package():
             (note,) = found.notes
             assert "sampled from the client" in note and "ModuleNotFoundError" in note
             assert found.attempts is None and "attempts of the tasks are not known" in note
-            assert traces(client) == []
+            assert nothing_left(client)
 
             alive = client.map(burn, [0.01] * 2, range(2), pure=False)
             distributed.wait(alive)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from dask_parts import LATER, cpu, run_burns, send, traces
+from dask_parts import LATER, cpu, nothing_left, run_burns, send
 
 from roastcoffea.backends import _scheduler, _task_watch
 from roastcoffea.backends import dask as backend_module
@@ -27,7 +27,7 @@ def assert_complete(client, found):
     assert sorted(found.records) == [b"0", b"1", b"2"]
     assert set(found.series.as_tracking_data()["worker_counts"].values()) == {len(client.nthreads())}
     assert len(found.series) == 2 and found.attempts is not None
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_each_series_begins_anew(client):
         backend.start_tracking(LATER)
         found += backend.stop_tracking()["worker_counts"]
     assert len(first) == len(second) == 2 and min(second) > max(first)
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_a_beginning_without_tracking(client):
@@ -60,7 +60,7 @@ def test_a_beginning_without_tracking(client):
     assert source.begin(None).cannot == []
     found = small_run(client, source, source._topic)
     assert found.series is None and found.attempts is not None
-    assert traces(client) == [] and found.notes == []
+    assert nothing_left(client) and found.notes == []
 
 
 def test_a_source_begins_anew(client):
@@ -74,21 +74,21 @@ def test_a_source_begins_anew(client):
         runs.append(source.end(Ran()))
     assert [sorted(found.records) for found in runs] == [[b"0", b"1", b"2"], [b"0", b"1"]]
     assert [found.notes for found in runs] == [["run of 3"], ["run of 2"]]
-    assert all(len(found.series) == 2 for found in runs) and traces(client) == []
+    assert all(len(found.series) == 2 for found in runs) and nothing_left(client)
 
 
 def test_a_source_that_begins_twice_leaves_nothing(client):
     source = DaskSource(client)
     source.begin(LATER)
     source.begin(None)
-    assert source.end(Ran()).series is None and traces(client) == []
+    assert source.end(Ran()).series is None and nothing_left(client)
 
 
 @pytest.mark.parametrize("interval", [0.0, -1.0, float("nan"), float("inf")])
 def test_an_interval_that_is_none(client, interval):
     with pytest.raises(ValueError, match="interval"):
         DaskSource(client).begin(interval)
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_workers_that_cannot_be_sampled(client, monkeypatch):
@@ -100,7 +100,7 @@ def test_workers_that_cannot_be_sampled(client, monkeypatch):
     engine = source.begin(LATER)
     found = small_run(client, source, engine.topic)
     assert cpu(found.figures, "burn") == pytest.approx(0.08, rel=0.2) and len(found.records) == 3
-    assert found.series is None and traces(client) == []
+    assert found.series is None and nothing_left(client)
     assert [("no look at them" in note) for note in found.notes] == [True] and engine.cannot == found.notes
 
 
@@ -114,7 +114,7 @@ def test_a_plugin_that_cannot_be_set_up_is_replaced_by_the_client(client, monkey
     assert cpu(found.figures, "burn") == pytest.approx(0.08, rel=0.2)
     assert sorted(found.records) == [b"0", b"1", b"2"] and len(found.series) == 2
     (note,) = found.notes
-    assert "no room for a plugin" in note and traces(client) == []
+    assert "no room for a plugin" in note and nothing_left(client)
 
 
 # ---- the end ----
@@ -164,7 +164,7 @@ def test_the_end_of_a_run_leaves_other_spans_alone(client):
     other.close()
     assert cpu(source.end(Ran()).figures, "burn") == pytest.approx(0.04, rel=0.2)
     assert cpu(backend.get_span_metrics(other), "burn") == pytest.approx(0.04, rel=0.2)
-    assert traces(client) == []
+    assert nothing_left(client)
 
 
 def test_what_fails_on_the_scheduler_costs_no_record(client, monkeypatch):

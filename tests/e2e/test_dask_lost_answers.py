@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import pytest
-from dask_parts import LATER, cluster, eventually, send, traces
+from dask_parts import LATER, cluster, nothing_left, send, traces
 
 from roastcoffea import MetricsCollector, open_run, track_metrics
 from roastcoffea.backends import _client_side, _remote, _scheduler
@@ -53,7 +53,7 @@ def assert_all_there_once(client, found, sent, ticks):
     assert len(found.series) == len(ticks)
     times = list(found.series.as_tracking_data()["worker_counts"])
     assert times == sorted(set(times)) and len(times) == len(ticks)
-    assert found.attempts is not None and traces(client) == []
+    assert found.attempts is not None and nothing_left(client)
 
 
 ROUNDS = 4
@@ -136,7 +136,7 @@ def test_a_real_run_with_a_measurement_while_it_goes_on(client, fileset, monkeyp
     assert len(mc.tracking_data["worker_counts"]) == len(ticks)
     saved = open_run(mc.measurement_path)
     assert len(saved.chunk_metrics) == len(chunks) and len(saved.run.samples) == len(mc.run.samples)
-    assert line.asked.count("fetch_news") > 3 and traces(client) == []
+    assert line.asked.count("fetch_news") > 3 and nothing_left(client)
 
 
 def test_what_waits_for_the_client_is_limited():
@@ -174,7 +174,7 @@ def test_an_end_that_nobody_confirms_leaves_nothing_for_long(client, monkeypatch
     found = source.end(Ran())
     assert found.records == [] and len(found.series) == 2
     assert traces(client) != []
-    eventually(lambda: traces(client) == [])
+    assert nothing_left(client)
     assert found.notes == []
 
 
