@@ -93,6 +93,16 @@ CAUSES = {
                                   "only.",
     "overhead/Dask, difference in CPU time at least": "Each of these chunks is the first of its file in its worker, so "
         "that the sizes of all branches are looked up, and its record, with all their names, is sent by itself.",
+    "reduction/time a chunk, by Coffea's accumulate": "Coffea's accumulate() looks at each key of each output: see the row "
+        "of an empty list, which no record can be cheaper than. The rest is pickle and unpickle, see their floors.",
+    "reduction/moved a chunk, 100 branches": "Most of it are the names of the branches, once in the output of each chunk.",
+    "readings/sampler thread, cores busy": "A thread that wakes up as often and reads one small file, its floor, is above "
+                                           "the limit on this machine.",
+    "growth/reduction, memory a chunk": "The log, its packed bytes and pickle's own copy of them are there at the same time.",
+    **dict.fromkeys(("tick/10,000 workers", "growth/tick, a worker"), "The floor, a Python loop over the same attributes, "
+                    "takes as long and grows as much: Dask's objects of 10,000 workers do not fit into the caches."),
+    **dict.fromkeys((f"tick/{size} workers, on the scheduler" for size in ("100", "1,000", "10,000")), "Fourteen series "
+                    "beside nine of 0.1.2. Most of it is reading the attributes of Dask's objects, see the floor of a tick."),
     "sections/track_time": "Profiled: the clock, twice, and what Python's `with` does for any context manager are most "
                            "of it.",
 }

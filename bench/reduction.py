@@ -1,7 +1,8 @@
 """A tree reduction as Coffea does it: 20 outputs are unpickled, added up, and the sum is pickled.
 
 It is measured twice: with the `+` and `+=` that Coffea's accumulate() comes down to, which is what the records
-cost, and through accumulate() itself with an output of two integers and the records, beside the two integers alone.
+cost, and through accumulate() itself with an output of two integers and the records, beside the two integers alone
+and the two with an empty list.
 Everything that goes into a merge is pickled, moved and unpickled; the result is moved to the client in the end.
 """
 
@@ -35,8 +36,9 @@ def _time_rows(harness: Harness, sides: dict[str, Side]) -> Iterator[Row]:
     for part, floor, words in (("pickle", "pickle", around), ("unpickle", "unpickle", around),
                                ("add", "copy", "memcpy of the same bytes")):
         yield Row(f"reduction/of it {part}", "s", found.our(part), beside.our(floor), words, found.their(part))
-    yield Row("reduction/time a chunk, by Coffea's accumulate", "s", beside.our("Coffea"), beside.our("Coffea alone"),
-              "the same without the records: two integers")
+    bare = beside.our("Coffea alone"), "the same without the records: two integers"
+    yield Row("reduction/time a chunk, by Coffea's accumulate", "s", beside.our("Coffea"), *bare)
+    yield Row("reduction/an empty list in place of the records", "s", beside.our("Coffea, a list"), *bare)
 
 
 def _moved(found: Answers, name: str) -> tuple[Figure, Figure | None]:
