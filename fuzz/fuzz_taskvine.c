@@ -133,6 +133,16 @@ bool fuzz_make_corpus(const char *folder) {
                                                "05") "TASK 7 RETRIEVED UNKNOWN  -1  {} "
                                                      "{}\n" AT("06") "TASK 5 DONE "
                                                                      "LIBRARY_EXIT  -1 \n") &&
+           save(folder, "two-managers",
+                BEGIN JOIN("02", W) READY("03", "1", "1") RUNNING("04", "1", W)
+                    AT("05") "MANAGER 9 START 0\n" READY("06", "1", "1") RUNNING("07", "1", W)
+                        DONE("09", "1", "08")) &&
+           save(folder, "two-at-once",
+                BEGIN JOIN("02", W) READY("03", "1", "1") READY("03", "2", "1")
+                    READY("03", "3", "1") RUNNING("04", "1", W) RUNNING("04", "2", W)
+                        RUNNING("04", "3", W) DONE("06", "2", "05") DONE("07", "1", "05")
+                            AT("08") "TASK 3 READY\n") &&
+           save(folder, "no-object", BEGIN JOIN("02", W) AT("03") "TASK 1 RUNNING " W "\n") &&
            save(folder, "cut", BEGIN JOIN("02", W) AT("03") "TASK 1 REA") &&
            save(folder, "bad-other-text", "hello\n1 2 3\n");
 }

@@ -28,6 +28,8 @@ CONFIGURATIONS: dict[str, tuple[str | None, list[str]]] = {
     "getrusage": (None, [*C_ONLY, "-Dbuildtype=debugoptimized", "-Dproc=getrusage"]),
     "clang": ("clang", ["-Dpython=true", "-Dtests=true", "-Dwerror=true", "-Dbuildtype=debug"]),
     "fuzz": ("clang", [*C_ONLY, "-Dbuildtype=debugoptimized", "-Dfuzzing=true"]),
+    "coverage": ("clang", [*C_ONLY, "-Dbuildtype=debug", "-Dfuzzing=true", "-Dc_link_args=-fprofile-instr-generate",
+                           "-Dc_args=-fprofile-instr-generate -fcoverage-mapping"]),
     "bench": (None, [*C_ONLY, "-Dbuildtype=release"]),
 }
 

@@ -1,4 +1,5 @@
-"""Runs each fuzz target for some time: `run_fuzz.py SECONDS`; or `run_fuzz.py --case CASE`, see fuzz_reentrant.py.
+"""Runs each fuzz target for some time: `run_fuzz.py SECONDS`; or `run_fuzz.py --case CASE`, see fuzz_reentrant.py; or
+`run_fuzz.py --coverage`, see fuzz_coverage.py.
 
 First the extension, which needs no more than the compiler of the other builds; then the decoders, which need
 clang and its libFuzzer. A decoder's target starts from its corpus in the repository and keeps what it finds in
@@ -12,12 +13,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fuzz_coverage
 import fuzz_reentrant
 from build import BUILD, ROOT, BuildFailed, build
 
 
+def target_names() -> list[str]:
+    return sorted(path.stem.removeprefix("fuzz_") for path in (ROOT / "fuzz").glob("fuzz_*.c"))
+
+
 def build_targets() -> list[Path]:
-    names = sorted(f"fuzz/{path.stem}" for path in (ROOT / "fuzz").glob("fuzz_*.c"))
+    names = [f"fuzz/fuzz_{name}" for name in target_names()]
     return [build("fuzz", *names) / name for name in names]
 
 
@@ -46,11 +52,14 @@ def run_decoders(seconds: int) -> list[str]:
 def main(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] == "--case":
         return fuzz_reentrant.run_alone(arguments[1])
-    if len(arguments) != 1 or not arguments[0].isdigit():
-        print("usage: run_fuzz.py SECONDS | --case CASE", file=sys.stderr)
+    coverage = arguments == ["--coverage"]
+    if not coverage and (len(arguments) != 1 or not arguments[0].isdigit()):
+        print("usage: run_fuzz.py SECONDS | --case CASE | --coverage", file=sys.stderr)
         return 2
-    seconds = int(arguments[0])
     try:
+        if coverage:
+            return 0 if fuzz_coverage.report(target_names()) else 1
+        seconds = int(arguments[0])
         held = fuzz_reentrant.fuzz(seconds)
         if shutil.which("clang") is None:
             print("fuzz: clang is missing: apt-get install clang libclang-rt-dev", file=sys.stderr)

@@ -186,7 +186,7 @@ def run_wheels() -> Counts:
     """Builds sdist and wheels, and tries each of them in an environment of its own."""
     code, output = run_program([sys.executable, "tools/wheels.py"], {}, 1800)
     say(output.rstrip())
-    return Counts(failed=1) if code != 0 else run_pytest("tests/wheels")
+    return Counts(failed=1) if code != 0 else run_pytest("tests/wheels", *beside()[:2], "--dist", "loadgroup")
 
 
 # A larger share of skipped end-to-end tests is a failure: such a run has shown too little.

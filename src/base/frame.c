@@ -1,5 +1,6 @@
 #include "base/frame.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/crc32c.h"
@@ -95,8 +96,11 @@ static roast_status check_version(roast_frame_reader *reader, const roast_frame 
                                "%s of version %u; this roastcoffea (%s) reads version %u: upgrade "
                                "it",
                                frame->name, version, roast_version(), frame->version);
-    return version == frame->version ? ROAST_OK
-                                     : roast_frame_damaged(reader, "the version is not known");
+    if (version == frame->version)
+        return ROAST_OK;
+    char what[48];
+    snprintf(what, sizeof what, "version %u of it was never released", version);
+    return roast_frame_damaged(reader, what);
 }
 
 roast_status roast_frame_open(roast_frame_reader *reader, const roast_frame *frame,

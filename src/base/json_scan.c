@@ -79,11 +79,10 @@ static bool take_value(roast_json_scan *scan, roast_str *value) {
 }
 
 roast_json_scan roast_json_scan_begin(roast_str text) {
-    roast_json_scan scan = {.at = text.data, .end = text.data + text.len, .first = true};
-    if (text.data == NULL || text.len == 0) {
-        scan.failed = true;
+    roast_json_scan scan = {.failed = text.data == NULL};
+    if (scan.failed)
         return scan;
-    }
+    scan = (roast_json_scan){.at = text.data, .end = text.data + text.len, .first = true};
     skip_blanks(&scan);
     char opening = scan.at < scan.end ? *scan.at : '\0';
     scan.closing = opening == '[' ? ']' : '}';

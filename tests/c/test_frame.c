@@ -137,7 +137,7 @@ static void test_refusals(void **state) {
     refused(bytes, len, ROAST_EVERSION, "upgrade", 4);
     refused(bytes, len, ROAST_EVERSION, roast_version(), 4);
     bytes[4] = 2;
-    refused(bytes, len, ROAST_ECORRUPT, "version", 4);
+    refused(bytes, len, ROAST_ECORRUPT, "version 2 of it was never released", 4);
     bytes[4] = 3;
     for (size_t i = ROAST_FRAME_HEADER; i < len; i++) {
         bytes[i] ^= 0x10;

@@ -239,16 +239,21 @@ static void put_contents(const char *name, const void *bytes, size_t len) {
 }
 
 /* A part that was written again leaves a gap in the numbers: live measurements have such gaps. */
-static roast_status load_as_live(void) {
+static roast_error load_live(void) {
     roast_run *run = NULL;
     roast_error err;
     roast_error_reset(&err);
     const uint8_t wal[] = {2, 2};
     poke(18, wal, sizeof wal);
     roast_status status = roast_store_load(place, &run, &err);
+    assert_int_equal(status, err.status);
     assert_true(status == ROAST_OK || err.message[0] != '\0');
     roast_run_free(run);
-    return status;
+    return err;
+}
+
+static roast_status load_as_live(void) {
+    return load_live().status;
 }
 
 /* The contents of a list of values with its checksum put right. */
@@ -292,6 +297,27 @@ static void test_wrong_contents(void **state) {
         assert_int_equal(ROAST_ECORRUPT, load_as_live());
         put_contents(packed_names[i], whole.data, 0);
         assert_int_equal(ROAST_ECORRUPT, load_as_live());
+        free(whole.data);
+    }
+}
+
+/* Inside a measurement, too, the message says which version it is. */
+static void test_parts_of_other_versions(void **state) {
+    (void)state;
+    static const char *const names[] = {"sections", "counts", "chunks", "series", "attempts"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        packed whole = contents_of(names[i]);
+        whole.data[4] = 0;
+        put_contents(names[i], whole.data, whole.len);
+        roast_error err = load_live();
+        assert_int_equal(ROAST_ECORRUPT, err.status);
+        assert_non_null(strstr(err.message, names[i]));
+        assert_non_null(strstr(err.message, "version 0 of it was never released"));
+        whole.data[4] = 200;
+        put_contents(names[i], whole.data, whole.len);
+        err = load_live();
+        assert_int_equal(ROAST_EVERSION, err.status);
+        assert_non_null(strstr(err.message, "version 200"));
         free(whole.data);
     }
 }
@@ -356,9 +382,12 @@ static void test_foreign_file(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_measurement, remove_measurement)
     const struct CMUnitTest tests[] = {
-        TEST(test_truncation),     TEST(test_bit_flips),   TEST(test_bad_bytes),
-        TEST(test_swapped_pages),  TEST(test_small_files), TEST(test_wrong_rows),
-        TEST(test_wrong_contents), TEST(test_bomb),        TEST(test_foreign_file),
+        TEST(test_truncation),     TEST(test_bit_flips),
+        TEST(test_bad_bytes),      TEST(test_swapped_pages),
+        TEST(test_small_files),    TEST(test_wrong_rows),
+        TEST(test_wrong_contents), TEST(test_bomb),
+        TEST(test_foreign_file),   TEST(test_parts_of_other_versions),
+        TEST(test_bomb),           TEST(test_foreign_file),
         TEST(test_foreign_schema),
     };
     return cmocka_run_group_tests_name("store damage", tests, NULL, NULL);

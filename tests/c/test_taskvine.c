@@ -521,6 +521,40 @@ static void test_long_line(void **state) {
     free(text);
 }
 
+static void send_files(roast_taskvine *log, int from, int to) {
+    roast_error err;
+    for (int i = from; i < to; i++) {
+        char line[160];
+        int len =
+            snprintf(line, sizeof line,
+                     AT("03") "WORKER " WORKER " TRANSFER INPUT f%d 1 1 1794842803000000\n", i);
+        assert_ok(roast_taskvine_feed(log, line, (size_t)len, &err), err);
+    }
+}
+
+/* Only the newest files are kept, so memory has an end; a file that was sent long ago counts as one of a peer. */
+static void test_many_files(void **state) {
+    (void)state;
+    enum { RECENT = 1 << 16 };
+    static const char cached[] =
+        AT("04") "WORKER " WORKER " CACHE_UPDATE f0 1 1 1794842804000000\n";
+    roast_error err;
+    roast_taskvine *log = new_log();
+    const roast_taskvine_facts *facts = roast_taskvine_get_facts(log);
+    assert_ok(roast_taskvine_feed(log, JOINED, strlen(JOINED), &err), err);
+    send_files(log, 0, RECENT + 1);
+    assert_ok(roast_taskvine_feed(log, cached, sizeof cached - 1, &err), err);
+    assert_int_equal(0, facts->transfers[ROAST_WAY_peer].bytes);
+    send_files(log, RECENT + 1, 2 * RECENT + 1);
+    size_t memory = roast_taskvine_memory(log);
+    assert_ok(roast_taskvine_feed(log, cached, sizeof cached - 1, &err), err);
+    assert_int_equal(1, facts->transfers[ROAST_WAY_peer].bytes);
+    send_files(log, 2 * RECENT + 1, 4 * RECENT);
+    assert_true(roast_taskvine_memory(log) <= memory + 4096);
+    assert_int_equal(0, facts->unreadable);
+    roast_taskvine_free(log);
+}
+
 /* A number of a try that repeats, a task that is sent twice, one that ends twice. */
 static void test_odd_tasks(void **state) {
     (void)state;
@@ -723,6 +757,7 @@ int main(void) {
         cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_bad_lines),
         cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_many_files),
         cmocka_unit_test(test_odd_tasks),
         cmocka_unit_test(test_second_manager),
         cmocka_unit_test(test_cores_change),

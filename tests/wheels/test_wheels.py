@@ -1,6 +1,7 @@
 """What `make wheel` has built: each wheel holds the whole package and works where there is nothing but its Python.
 
-Each is installed alone into an empty environment, in which the loader does not find SQLite, jansson and zstd.
+Each is installed alone into an empty environment, in which the loader does not find SQLite, jansson and zstd. Those for
+another Python than that of the tests pass a core of the Python tests, too.
 """
 
 import os
@@ -70,6 +71,12 @@ for what in ("run.print_summary()", "run.save_report('report.html')", "roastcoff
         print(what, "| works")
 """
 
+# Where the extension meets objects, memory and errors of its interpreter; and what these files need.
+CORE = ("attempts", "channel", "chunk_log", "clocks", "custom_values", "entering", "golden", "interrupts", "legacy", "marks",
+        "measurements", "progress", "reads", "recorder", "run", "sections", "series", "settings", "tasks",
+        "taskvine", "tracked")
+CORE_NEEDS = ("pytest", "cloudpickle", "numpy")
+
 
 @pytest.fixture(scope="module")
 def hidden(tmp_path_factory):
@@ -93,7 +100,8 @@ def version_of(wheel):
     return f"{tag[0]}.{tag[1:]}"
 
 
-@pytest.fixture(scope="module", params=WHEELS, ids=version_of)
+@pytest.fixture(scope="module", params=[pytest.param(wheel, id=version_of(wheel), marks=pytest.mark.xdist_group(version_of(wheel)))
+                                        for wheel in WHEELS])
 def wheel(request):
     return request.param
 
@@ -188,3 +196,14 @@ def test_it_measures_and_shows(installed, hidden, tmp_path):
         "works",
     ], strict=True):
         assert line.endswith(words), told
+
+
+def test_the_core_of_the_python_tests_passes(wheel, installed):
+    """Last: from here on, the environment holds more than the wheel."""
+    if version_of(wheel) == ".".join(map(str, sys.version_info[:2])):
+        pytest.skip("all tests run with this Python")
+    run(sys.executable, "-m", "pip", "--python", installed / "python", "install", "--disable-pip-version-check", *CORE_NEEDS)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    print(run(installed / "python", "-m", "pytest", "-q", "-o", "cache_dir=build/pytest-cache-core",
+              "-k", "not test_public_names", *(f"tests/python/test_{name}.py" for name in CORE),
+              environment=clean, folder=ROOT))

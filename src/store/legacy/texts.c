@@ -13,6 +13,11 @@ typedef struct reader {
     const char *at, *end;
 } reader;
 
+/* Of an absent text nothing can be read. */
+static reader reader_of(roast_str text) {
+    return text.data != NULL ? (reader){text.data, text.data + text.len} : (reader){NULL, NULL};
+}
+
 static bool take(reader *in, char c) {
     if (in->at == in->end || *in->at != c)
         return false;
@@ -72,13 +77,12 @@ static bool seconds_of(const struct tm *parts, int64_t *out) {
 }
 
 bool roast_legacy_time(roast_str text, roast_utc *out, bool *local) {
-    reader in = {text.data, text.data + text.len};
+    reader in = reader_of(text);
     int year, month, day, hour, minute, second = 0;
     int64_t ns = 0, ahead;
-    if (text.data == NULL || !take_digits(&in, 4, &year) || !take(&in, '-') ||
-        !take_digits(&in, 2, &month) || !take(&in, '-') || !take_digits(&in, 2, &day) ||
-        !(take(&in, 'T') || take(&in, ' ')) || !take_digits(&in, 2, &hour) || !take(&in, ':') ||
-        !take_digits(&in, 2, &minute))
+    if (!take_digits(&in, 4, &year) || !take(&in, '-') || !take_digits(&in, 2, &month) ||
+        !take(&in, '-') || !take_digits(&in, 2, &day) || !(take(&in, 'T') || take(&in, ' ')) ||
+        !take_digits(&in, 2, &hour) || !take(&in, ':') || !take_digits(&in, 2, &minute))
         return false;
     if (take(&in, ':') && (!take_digits(&in, 2, &second) || !take_fraction(&in, &ns)))
         return false;
@@ -212,9 +216,9 @@ static bool take_word(reader *in, roast_str *out) {
 }
 
 int roast_legacy_tuple(roast_str text, char *bytes, roast_str *out, int max) {
-    reader in = {text.data, text.data + text.len};
+    reader in = reader_of(text);
     int count = 0;
-    if (text.data == NULL || !take(&in, '('))
+    if (!take(&in, '('))
         return -1;
     for (;;) {
         skip_blanks(&in);

@@ -248,20 +248,29 @@ static roast_status take_small(roast_store *store, const roast_part_walk *part, 
     return is_named(part, ROAST_PART_END) ? ROAST_OK : ROAST_ECORRUPT;
 }
 
-/* `status` is the result of a decoder, or of the run, for the contents of a part. */
+/* Clears `err`, so that what it says later is of this part. */
+static roast_status next_part(roast_part_walk *walk, bool *there, roast_error *err) {
+    if (err != NULL)
+        roast_error_reset(err);
+    return roast_part_walk_next(walk, there, err);
+}
+
+/* `status` is the result of a decoder, or of the run, for the contents of a part; `err` may say why. */
 static roast_status part_result(const roast_part_walk *part, roast_status status,
                                 roast_error *err) {
     if (status == ROAST_OK || status == ROAST_ENOMEM || status == ROAST_EVERSION)
         return status;
-    return roast_db_damaged(err, "part %lld (%.*s) is malformed", (long long)part->id,
-                            (int)(part->name.len < 64 ? part->name.len : 64), part->name.data);
+    const char *why = err != NULL ? err->message : "";
+    return roast_db_damaged(err, "part %lld (%.*s) is malformed%s%s", (long long)part->id,
+                            (int)(part->name.len < 64 ? part->name.len : 64), part->name.data,
+                            why[0] != '\0' ? ": " : "", why);
 }
 
 static roast_status walk_small(roast_store *store, roast_part_walk *walk, roast_error *err) {
     bool there, ended = false;
     ROAST_TRY(roast_part_walk_begin(walk, store->db, false, 0, err));
     for (;;) {
-        ROAST_TRY(roast_part_walk_next(walk, &there, err));
+        ROAST_TRY(next_part(walk, &there, err));
         if (!there)
             break;
         ROAST_TRY(part_result(walk, take_small(store, walk, err), err));
@@ -369,7 +378,7 @@ static roast_status walk_large(roast_store *store, roast_part_walk *walk, int64_
     bool there, seen[sizeof kinds / sizeof *kinds] = {false};
     ROAST_TRY(roast_part_walk_begin(walk, store->db, true, *after, err));
     for (;;) {
-        ROAST_TRY(roast_part_walk_next(walk, &there, err));
+        ROAST_TRY(next_part(walk, &there, err));
         if (!there)
             return ROAST_OK;
         *after = walk->id;
@@ -397,7 +406,7 @@ static roast_status walk_chunks(const roast_store *store, roast_part_walk *walk,
     ROAST_TRY(roast_part_walk_begin(walk, store->db, true, 0, err));
     for (;;) {
         roast_chunklog *log;
-        ROAST_TRY(roast_part_walk_next(walk, &there, err));
+        ROAST_TRY(next_part(walk, &there, err));
         if (!there)
             return ROAST_OK;
         if (!is_named(walk, "chunks"))
