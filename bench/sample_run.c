@@ -17,6 +17,19 @@ static void must(roast_status status) {
     exit(EXIT_FAILURE);
 }
 
+/* A worker is one process, on a host with nine others. */
+static void set_origin(roast_chunk *chunk, uint64_t index, char *name, size_t name_size, char *host,
+                       size_t host_size) {
+    uint32_t worker = (uint32_t)(index % WORKERS);
+    snprintf(name, name_size, "tcp://10.0.%u.%u:4000", worker / 200, worker % 200);
+    snprintf(host, host_size, "node%03u", worker / 10);
+    chunk->worker = roast_str_of(name);
+    chunk->host = roast_str_of(host);
+    chunk->token = UINT64_C(0x9e3779b97f4a7c15) * (worker + 1);
+    chunk->pid = 20000 + worker % 10;
+    chunk->seq = index / WORKERS + 1;
+}
+
 /* Chunks one after the other on each worker, with the tries of their tasks. */
 static double add_chunks(roast_run *run, roast_attempts *attempts) {
     static sample_chunk sample;
@@ -24,11 +37,10 @@ static double add_chunks(roast_run *run, roast_attempts *attempts) {
     double last = 0;
     for (uint64_t i = 0; i < CHUNKS; i++) {
         uint32_t worker = (uint32_t)(i % WORKERS), number;
-        char name[32];
+        char name[32], host[16];
         sample_chunk_make(&sample, i);
         roast_chunk *chunk = &sample.chunk;
-        snprintf(name, sizeof name, "tcp://10.0.%u.%u:4000", worker / 200, worker % 200);
-        chunk->worker = roast_str_of(name);
+        set_origin(chunk, i, name, sizeof name, host, sizeof host);
         double before = (double)chunk->before_process_ns / 1e9, start = free_at[worker];
         double stop = start + before + (double)chunk->duration_ns / 1e9;
         chunk->start_us = START * 1000000 + (int64_t)((start + before) * 1e6);

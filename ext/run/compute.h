@@ -27,6 +27,9 @@ metric_family ext_metric_family(const roast_metric_info *row);
 PyObject *ext_scalar_dict(const roast_metrics *metrics, unsigned families);
 /* Each: a table of the metrics. NULL with an exception set. */
 PyObject *ext_row_table(const roast_metrics *metrics, roast_row_table_number number);
+/* One of the tables that grow with the run: file_metadata, file_read_metrics, worker_health. Of the latter two, unless
+ * `only` is NULL, the rows whose names are in that set. */
+PyObject *ext_large_table(run_input *input, const char *name, PyObject *only);
 PyObject *ext_section_table(const roast_metrics *metrics);
 /* Adds branch_read_metrics, compression_ratios and bytes_read_percent_per_file, and unless log is NULL
  * file_metadata and file_read_metrics. 0 or -1. */

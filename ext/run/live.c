@@ -99,36 +99,76 @@ static int take_number(PyObject *given, const char *key, double *out) {
     return result;
 }
 
+/* The text under a key, which `held` keeps. */
+static int take_name(PyObject *given, const char *key, PyObject *held, roast_str *out) {
+    PyObject *name, *text = NULL;
+    if (ext_entry(given, key, &name) != 0)
+        return -1;
+    text = ext_text_of(name != NULL ? name : Py_None, key, out);
+    int result = text != NULL ? PyList_Append(held, text) : -1;
+    Py_XDECREF(name);
+    Py_XDECREF(text);
+    return result;
+}
+
+static int take_worker(PyObject *given, PyObject *held, roast_live_worker *out) {
+    int result = ext_check_mapping(given, "a worker");
+    if (result == 0)
+        result = take_name(given, "worker", held, &out->name);
+#define X(id)                                                                                      \
+    if (result == 0)                                                                               \
+        result = take_number(given, #id, &out->id);
+    ROAST_LIVE_WORKER_GAUGES(X)
+#undef X
+    return result;
+}
+
+/* The workers one by one, if they are there. */
+static int take_each(PyObject *given, PyObject *held, roast_live_run *out) {
+    PyObject *each, *list;
+    if (ext_entry(given, "each", &each) != 0)
+        return -1;
+    if (each == NULL)
+        return 0;
+    list = PySequence_List(each);
+    Py_DECREF(each);
+    if (list == NULL)
+        return -1;
+    size_t count = (size_t)PyList_GET_SIZE(list);
+    roast_live_worker *workers = roast_alloc_zero((count + 1) * sizeof *workers);
+    int result = workers != NULL ? 0 : (PyErr_NoMemory(), -1);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = take_worker(PyList_GET_ITEM(list, (Py_ssize_t)i), held, &workers[i]);
+    Py_DECREF(list);
+    out->each = workers;
+    out->n_each = result == 0 ? count : 0;
+    return result;
+}
+
 /* The objects that `out` points into are added to `held`. */
 static int take_run(ext_state *state, PyObject *given, PyObject *held, roast_live_run *out) {
-    PyObject *name = NULL, *tally = NULL, *text = NULL;
+    PyObject *tally = NULL;
     int result = ext_check_mapping(given, "a run");
     if (result == 0)
-        result = ext_entry(given, "run", &name);
+        result = take_name(given, "run", held, &out->name);
     if (result == 0)
         result = ext_entry(given, "tally", &tally);
     if (result == 0 && tally != NULL && Py_TYPE(tally) != state->type_tally) {
         PyErr_SetString(PyExc_TypeError, "tally: a Tally is expected");
         result = -1;
     }
-    if (result == 0)
-        text = ext_text_of(name != NULL ? name : Py_None, "run", &out->name);
-    if (text == NULL)
-        result = -1;
     if (result == 0 && tally != NULL) {
         out->tally = ((tally_object *)tally)->tally;
         result = PyList_Append(held, tally);
     }
     if (result == 0)
-        result = PyList_Append(held, text);
+        result = take_each(given, held, out);
 #define X(id)                                                                                      \
     if (result == 0)                                                                               \
         result = take_number(given, #id, &out->id);
     ROAST_LIVE_GAUGES(X)
 #undef X
-    Py_XDECREF(name);
     Py_XDECREF(tally);
-    Py_XDECREF(text);
     return result;
 }
 
@@ -154,6 +194,8 @@ PyObject *ext_prometheus_live(PyObject *module, PyObject *given) {
         result = take_run(ext_state_of_module(module), PyList_GET_ITEM(list, i), held, &runs[i]);
     if (result == 0)
         text = text_of(runs, (size_t)count);
+    for (Py_ssize_t i = 0; runs != NULL && i < count; i++)
+        roast_free((void *)runs[i].each);
     roast_free(runs);
     Py_XDECREF(held);
     Py_XDECREF(list);

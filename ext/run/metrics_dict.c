@@ -104,7 +104,9 @@ static PyObject *row_dict(roast_row_table_number number, const void *row) {
     return dict;
 }
 
-PyObject *ext_row_table(const roast_metrics *metrics, roast_row_table_number number) {
+/* With `only`, those of its names; NULL: all. */
+static PyObject *some_rows(const roast_metrics *metrics, roast_row_table_number number,
+                           PyObject *only) {
     uint32_t count;
     const void *rows = roast_row_table_rows(metrics, number, &count);
     PyObject *table = PyDict_New();
@@ -115,10 +117,17 @@ PyObject *ext_row_table(const roast_metrics *metrics, roast_row_table_number num
         /* Another dataset may really be called so. */
         if (key != NULL && name.data == NULL && PyDict_Contains(table, key) == 1)
             Py_SETREF(key, PyUnicode_FromFormat("(%U)", key));
-        if (ext_put_pair(table, key, row_dict(number, row)) != 0)
+        int wanted = key == NULL ? -1 : only == NULL ? 1 : PySet_Contains(only, key);
+        if (wanted <= 0)
+            Py_XDECREF(key);
+        if (wanted < 0 || (wanted > 0 && ext_put_pair(table, key, row_dict(number, row)) != 0))
             Py_CLEAR(table);
     }
     return table;
+}
+
+PyObject *ext_row_table(const roast_metrics *metrics, roast_row_table_number number) {
+    return some_rows(metrics, number, NULL);
 }
 
 /* The values of one kind of section; its count and type are there already. */
@@ -175,6 +184,19 @@ static PyObject *file_metadata_table(const roast_chunklog *log) {
             ext_put_pair(table, ext_text(file.name), ext_file_dict(log, &file)) != 0)
             Py_CLEAR(table);
     return table;
+}
+
+PyObject *ext_large_table(run_input *input, const char *name, PyObject *only) {
+    const roast_metrics *metrics = run_input_metrics(input);
+    if (metrics == NULL)
+        return NULL;
+    if (strcmp(name, "file_metadata") == 0)
+        return file_metadata_table(roast_run_chunks_view(input->run));
+    if (strcmp(name, "file_read_metrics") == 0)
+        return some_rows(metrics, ROAST_ROWS_file_read_metrics, only);
+    if (strcmp(name, "worker_health") == 0)
+        return some_rows(metrics, ROAST_ROWS_worker_health, only);
+    return PyErr_Format(PyExc_ValueError, "there is no such table: %s", name);
 }
 
 static int append_measured(PyObject *list, roast_value value) {

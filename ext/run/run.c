@@ -494,6 +494,19 @@ static PyObject *run_metrics(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_all_metrics_of(&((run_object *)op)->input, files_and_workers != 0);
 }
 
+static PyObject *run_metrics_table(PyObject *op, PyObject *args) {
+    const char *name;
+    PyObject *names = Py_None;
+    if (!PyArg_ParseTuple(args, "s|O:metrics_table", &name, &names))
+        return NULL;
+    PyObject *only = names != Py_None ? PySet_New(names) : NULL;
+    if (names != Py_None && only == NULL)
+        return NULL;
+    PyObject *table = ext_large_table(&((run_object *)op)->input, name, only);
+    Py_XDECREF(only);
+    return table;
+}
+
 static PyObject *run_repr(PyObject *op) {
     const roast_run *run = ((run_object *)op)->input.run;
     return PyUnicode_FromFormat(
@@ -510,6 +523,11 @@ static PyMethodDef run_methods[] = {
      "metrics($self, *, files_and_workers=True)\n--\n\n"
      "All metrics and tables of this run; without files_and_workers, file_metadata, "
      "file_read_metrics and worker_health are left out."},
+    {"metrics_table", run_metrics_table, METH_VARARGS,
+     "metrics_table($self, table, names=None, /)\n--\n\n"
+     "One of the tables that metrics(files_and_workers=False) leaves out. With names, only the "
+     "rows "
+     "of these; of file_metadata all."},
     {"budget", (PyCFunction)(void (*)(void))run_budget, METH_VARARGS | METH_KEYWORDS,
      "budget($self, by=None)\n--\n\n"
      "Where every core-second went: {'available_core_seconds': x, 'parts': {...}}; by 'dataset', "

@@ -217,6 +217,9 @@ roast_status roast_chunklog_encode(const roast_chunklog *log, roast_sink *sink, 
  * The buffer is copied. */
 roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
                                    roast_error *err);
+/* roast_chunklog_decode and then roast_chunklog_merge with all of its records, without a copy of the buffer. */
+roast_status roast_chunklog_merge_packed(roast_chunklog *into, const void *data, size_t len,
+                                         roast_error *err);
 
 /* ---- out ---- */
 typedef struct roast_chunk_cursor {

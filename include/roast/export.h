@@ -70,6 +70,16 @@ void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings 
 #define ROAST_LIVE_GAUGES(X)                                                                       \
     X(run_open) X(run_start_time) X(workers) X(threads) X(tasks) X(memory) X(memory_limit)
 
+/* Those that have one number for a worker. */
+#define ROAST_LIVE_WORKER_GAUGES(X) X(threads) X(tasks) X(memory) X(memory_limit)
+
+typedef struct roast_live_worker {
+    roast_str name;
+#define X(id) double id; /* NaN: not known */
+    ROAST_LIVE_WORKER_GAUGES(X)
+#undef X
+} roast_live_worker;
+
 /* What is known of a run that goes on. */
 typedef struct roast_live_run {
     roast_str name;
@@ -77,6 +87,8 @@ typedef struct roast_live_run {
 #define X(id) double id;      /* NaN: not known */
     ROAST_LIVE_GAUGES(X)
 #undef X
+    const roast_live_worker *each; /* the workers one by one, if that was asked for */
+    size_t n_each;
 } roast_live_run;
 /* These runs in the form ROAST_PROMETHEUS. No two of them have the same name. */
 void roast_prometheus_live(const roast_live_run *runs, size_t count, roast_sink *sink);

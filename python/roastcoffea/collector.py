@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from roastcoffea._core import (
     ChunkLog,
@@ -76,7 +76,7 @@ class MetricsCollector(Results):
         provenance: Texts about the run by their names, such as ``{"site": "T2_DE_DESY"}``; False for a text that is not
             to be kept, such as ``{"user": False}``.
         dashboard: Whether to show the run on the server of Dask's scheduler: at /roast, and for Prometheus at /metrics and
-            /roast/metrics.
+            /roast/metrics. "workers": also with numbers of each worker, a time series each.
         textfile: A file whose name ends with .prom, for node_exporter's textfile collector. It is replaced at each
             `worker_tracking_interval`; at the end it has all metrics, the budget and the findings.
     """
@@ -96,7 +96,7 @@ class MetricsCollector(Results):
         config: Mapping[str, Any] | None = None,
         live: bool = False,
         provenance: Mapping[str, str | bool] | None = None,
-        dashboard: bool = False,
+        dashboard: bool | Literal["workers"] = False,
         textfile: str | os.PathLike[str] | None = None,
     ) -> None:
         self.client = client
@@ -107,6 +107,8 @@ class MetricsCollector(Results):
         self.overwrite = overwrite
         self.config = config
         self.provenance = checked(provenance)
+        if dashboard not in (False, True, "workers"):
+            raise ValueError(f'dashboard: True, False or "workers" is expected, not {dashboard!r}')
         self.dashboard = dashboard
         self.textfile = textfile_path(textfile)
         self.measurement_path: Path | None = None  # where the measurement in `output_dir` is

@@ -29,29 +29,6 @@ void roast_intern_reset(roast_intern *intern);
 /* The number of `text`, given out at its first mention. ROAST_ENOMEM or ROAST_ELIMIT leave the
  * interner as it was. */
 roast_status roast_intern_add(roast_intern *intern, roast_str text, uint32_t *id);
-/* Texts that were added lately, by their addresses: the bytes of one that comes again are not looked at. Zeroed storage
- * is empty. Each text must lie where it is, unchanged, for as long as this is used. */
-enum { ROAST_RECENT_BITS = 10 };
-typedef struct roast_intern_recent {
-    const char *data[1 << ROAST_RECENT_BITS];
-    uint32_t ids[1 << ROAST_RECENT_BITS];
-} roast_intern_recent;
-/* roast_intern_add for a text that is present. */
-static inline roast_status roast_intern_add_kept(roast_intern *intern, roast_intern_recent *recent,
-                                                 roast_str text, uint32_t *id) {
-    uint64_t hash = (uint64_t)(uintptr_t)text.data * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> (64 - ROAST_RECENT_BITS));
-    if (text.len == 0) /* an empty one may lie where another begins */
-        return roast_intern_add(intern, text, id);
-    if (recent->data[at] == text.data) {
-        *id = recent->ids[at];
-        return ROAST_OK;
-    }
-    ROAST_TRY(roast_intern_add(intern, text, id));
-    recent->data[at] = text.data;
-    recent->ids[at] = *id;
-    return ROAST_OK;
-}
 /* The same for a key that is an integer. */
 static inline roast_status roast_intern_add_key(roast_intern *intern, uint64_t key, uint32_t *id) {
     return roast_intern_add(intern, (roast_str){(const char *)&key, sizeof key}, id);

@@ -61,12 +61,18 @@ static roast_status read_rows(roast_frame_reader *r, uint64_t count, roast_chunk
         log->ends[i] = (size_t)(r->at - start);
     }
     log->count = count;
-    ROAST_TRY(no_memory(r, roast_buffer_append(&log->rows, start, (size_t)(r->at - start))));
+    log->rows = (roast_buffer){(uint8_t *)start, (size_t)(r->at - start), 0};
     return roast_frame_close(r);
 }
 
-roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
-                                   roast_error *err) {
+static void free_view(roast_chunklog *log) {
+    log->rows = (roast_buffer){0};
+    roast_chunklog_free(log);
+}
+
+/* A log whose rows are those of the buffer: not to be changed, and freed by free_view. */
+static roast_status decode_view(const void *data, size_t len, roast_chunklog **out,
+                                roast_error *err) {
     roast_frame_reader r;
     uint64_t entries, rows;
     ROAST_TRY(roast_frame_open(&r, &frame, data, len, err));
@@ -80,6 +86,29 @@ roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog 
     if (status == ROAST_OK)
         *out = log;
     else
-        roast_chunklog_free(log);
+        free_view(log);
+    return status;
+}
+
+roast_status roast_chunklog_decode(const void *data, size_t len, roast_chunklog **out,
+                                   roast_error *err) {
+    roast_chunklog *log;
+    ROAST_TRY(decode_view(data, len, &log, err));
+    roast_buffer rows = {0};
+    if (roast_buffer_append(&rows, log->rows.data, log->rows.len) != ROAST_OK) {
+        free_view(log);
+        return roast_error_set(err, ROAST_ENOMEM, frame.name, -1, "no memory for it");
+    }
+    log->rows = rows;
+    *out = log;
+    return ROAST_OK;
+}
+
+roast_status roast_chunklog_merge_packed(roast_chunklog *into, const void *data, size_t len,
+                                         roast_error *err) {
+    roast_chunklog *log;
+    ROAST_TRY(decode_view(data, len, &log, err));
+    roast_status status = roast_chunklog_merge(into, log, false, NULL, err);
+    free_view(log);
     return status;
 }

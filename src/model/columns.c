@@ -61,7 +61,6 @@ static void reset_store(roast_column_store *store) {
     roast_free(store->validity);
     roast_free(store->reals);
     roast_intern_reset(&store->texts);
-    roast_free(store->recent);
     roast_free(store->offsets);
     roast_buffer_reset(&store->bytes);
 }
@@ -146,8 +145,6 @@ static void shrink(void **memory, size_t size) {
 static roast_status finish_column(roast_columns *columns, uint32_t index) {
     roast_column *item = &columns->items[index];
     roast_column_store *store = &columns->stores[index];
-    roast_free(store->recent);
-    store->recent = NULL;
     if (columns->rows < columns->capacity)
         shrink(&store->values, (size_t)columns->rows * width_of(item->cell));
     if (item->absent == 0) {

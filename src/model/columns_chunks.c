@@ -1,6 +1,7 @@
 /* The table of chunks: a column for each key of a chunk that is one number or one text. */
 #include "model/columns_internal.h"
 
+#include "model/chunklog_internal.h"
 #include "model/keys.h"
 
 typedef struct builder {
@@ -9,6 +10,8 @@ typedef struct builder {
     uint64_t fields;           /* of the chunks that the columns need */
     roast_file_sizes files;
     roast_buffer text; /* where a text is put together */
+    /* Of a column of texts that the log keeps once: the number of the text of each entry, one larger; 0: not seen. */
+    uint32_t *seen[ROAST_KEYS];
 } builder;
 
 static bool same_source(const roast_key *a, const roast_key *b) {
@@ -31,6 +34,36 @@ static void define_columns(builder *b) {
     }
 }
 
+/* The entry of the log that has a text of a chunk. */
+static uint32_t entry_of(const roast_key *key, const roast_chunk *chunk) {
+    switch (key->offset) {
+    case offsetof(roast_chunk, dataset):
+        return chunk->packed.dataset;
+    case offsetof(roast_chunk, file):
+    case offsetof(roast_chunk, uuid):
+    case offsetof(roast_chunk, treename):
+        return chunk->packed.file;
+    default: /* host, worker, batch_job */
+        return chunk->packed.origin;
+    }
+}
+
+/* The bytes of a text are looked at once for each entry. */
+static roast_status put_entry_text(builder *b, uint32_t index, uint32_t entry, roast_str text) {
+    roast_column_store *store = &b->columns->stores[index];
+    uint64_t row = b->columns->rows;
+    if (text.data == NULL)
+        return roast_put_text(b->columns, index, row, text);
+    uint32_t *seen = &b->seen[index][entry - 1];
+    if (*seen == 0) {
+        ROAST_TRY(roast_intern_add(&store->texts, text, seen));
+        ++*seen;
+    }
+    ((int32_t *)store->values)[row] = (int32_t)(*seen - 1);
+    roast_put_there(b->columns, index, row, true);
+    return ROAST_OK;
+}
+
 static roast_status put_value(builder *b, uint32_t index, const roast_key_source *from) {
     const roast_key *key = &roast_keys[b->keys[index]];
     uint64_t row = b->columns->rows;
@@ -39,7 +72,7 @@ static roast_status put_value(builder *b, uint32_t index, const roast_key_source
     roast_str text;
     if (key->cell == ROAST_CELL_TEXT) {
         ROAST_TRY(roast_key_hold_text(key, from, &b->text, &text));
-        return key->text == NULL ? roast_put_kept_text(b->columns, index, row, text)
+        return key->text == NULL ? put_entry_text(b, index, entry_of(key, from->chunk), text)
                                  : roast_put_text(b->columns, index, row, text);
     }
     if (key->cell == ROAST_CELL_REAL) {
@@ -62,12 +95,25 @@ static roast_status put_chunk(builder *b, const roast_chunk *chunk) {
     return ROAST_OK;
 }
 
+static roast_status make_seen(builder *b, const roast_chunklog *log) {
+    for (uint32_t i = 0; i < b->columns->count; i++) {
+        const roast_key *key = &roast_keys[b->keys[i]];
+        if (key->cell != ROAST_CELL_TEXT || key->text != NULL || b->columns->stores[i].same_as != i)
+            continue;
+        b->seen[i] = roast_alloc_zero(((size_t)log->entries.count + 1) * sizeof *b->seen[i]);
+        if (b->seen[i] == NULL)
+            return ROAST_ENOMEM;
+    }
+    return ROAST_OK;
+}
+
 static roast_status read_chunks(builder *b, const roast_chunklog *log) {
     roast_file_cursor files;
     roast_chunk_cursor chunks;
     roast_file file;
     roast_chunk chunk;
     ROAST_TRY(roast_columns_room(b->columns, roast_chunklog_count(log)));
+    ROAST_TRY(make_seen(b, log));
     roast_file_cursor_init(&files, log);
     while (roast_file_cursor_next(&files, &file))
         ROAST_TRY(roast_file_sizes_add(&b->files, &file));
@@ -84,6 +130,8 @@ static roast_status build(builder *b, const roast_chunklog *log, uint32_t count,
     roast_status status = read_chunks(b, log);
     roast_file_sizes_reset(&b->files);
     roast_buffer_reset(&b->text);
+    for (uint32_t i = 0; i < count; i++)
+        roast_free(b->seen[i]);
     return roast_columns_end(b->columns, status, out);
 }
 

@@ -15,12 +15,11 @@
 typedef struct roast_column_store {
     void *values;
     uint8_t *validity;
-    double *reals;               /* see roast_columns_reals; or NULL */
-    roast_intern texts;          /* while it grows: as they came, each under its number */
-    roast_intern_recent *recent; /* likewise; or NULL */
-    int32_t *offsets;            /* once it is finished */
-    roast_buffer bytes;          /* likewise */
-    uint32_t same_as;            /* the column whose memory this one shows; or its own number */
+    double *reals;      /* see roast_columns_reals; or NULL */
+    roast_intern texts; /* while it grows: as they came, each under its number */
+    int32_t *offsets;   /* once it is finished */
+    roast_buffer bytes; /* likewise */
+    uint32_t same_as;   /* the column whose memory this one shows; or its own number */
 } roast_column_store;
 
 struct roast_columns {
@@ -86,21 +85,6 @@ static inline roast_status roast_put_text(roast_columns *columns, uint32_t index
         ROAST_TRY(roast_intern_add(&store->texts, text, &id));
     ((int32_t *)store->values)[row] = (int32_t)id;
     roast_put_there(columns, index, row, text.data != NULL);
-    return ROAST_OK;
-}
-
-/* The same for a text that lies where it is as long as the column grows: its bytes are read once in many times. */
-static inline roast_status roast_put_kept_text(roast_columns *columns, uint32_t index, uint64_t row,
-                                               roast_str text) {
-    roast_column_store *store = &columns->stores[index];
-    uint32_t id;
-    if (text.data == NULL)
-        return roast_put_text(columns, index, row, text);
-    if (store->recent == NULL && (store->recent = roast_alloc_zero(sizeof *store->recent)) == NULL)
-        return ROAST_ENOMEM;
-    ROAST_TRY(roast_intern_add_kept(&store->texts, store->recent, text, &id));
-    ((int32_t *)store->values)[row] = (int32_t)id;
-    roast_put_there(columns, index, row, true);
     return ROAST_OK;
 }
 

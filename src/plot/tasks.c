@@ -42,7 +42,7 @@ struct roast_task_lanes {
     item *items; /* the tries, then the chunks */
     size_t tries, count;
     roast_match match;
-    roast_intern_recent recent; /* names of workers */
+    uint32_t *numbers; /* of the workers of the tries */
     thread_names threads;
     lane *lanes;
     size_t lanes_capacity;
@@ -56,6 +56,7 @@ void roast_task_lanes_free(roast_task_lanes *lanes) {
     roast_buffer_reset(&lanes->text);
     roast_free(lanes->items);
     roast_match_reset(&lanes->match);
+    roast_free(lanes->numbers);
     roast_intern_reset(&lanes->threads.known);
     roast_free(lanes->threads.ours);
     roast_free(lanes->lanes);
@@ -77,8 +78,6 @@ static roast_status worker_of_chunk(roast_task_lanes *lanes, const roast_chunk *
         if (chunk->host.data == NULL && chunk->pid == 0)
             name = roast_str_of("unknown");
     }
-    if (name.data == chunk->worker.data)
-        return roast_intern_add_kept(&lanes->workers, &lanes->recent, name, out);
     return roast_intern_add(&lanes->workers, name, out);
 }
 
@@ -101,8 +100,20 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempt *attempt,
-                                roast_str worker) {
+/* Workers have numbers in the order of their first bars. */
+static roast_status worker_of_attempt(roast_task_lanes *lanes, const roast_attempts *attempts,
+                                      uint32_t worker, uint32_t *out) {
+    if (worker == ROAST_NO_WORKER)
+        return roast_intern_add(&lanes->workers, roast_str_of("unknown"), out);
+    if (lanes->numbers[worker] == ROAST_NO_WORKER)
+        ROAST_TRY(roast_intern_add(&lanes->workers, roast_attempts_worker(attempts, worker),
+                                   &lanes->numbers[worker]));
+    *out = lanes->numbers[worker];
+    return ROAST_OK;
+}
+
+static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempts *attempts,
+                                const roast_attempt *attempt) {
     item *one = &lanes->items[lanes->count++];
     *one = (item){.partner = ROAST_NO_MATCH};
     if (attempt->start_us == ROAST_NO_TIME || attempt->stop_us == ROAST_NO_TIME ||
@@ -119,9 +130,7 @@ static roast_status add_attempt(roast_task_lanes *lanes, const roast_attempt *at
                                   one->bar.start + (one->bar.stop / 2 - one->bar.start / 2));
     one->key = roast_match_key(attempt);
     one->when = attempt->start_us;
-    return roast_intern_add_kept(&lanes->workers, &lanes->recent,
-                                 worker.data != NULL ? worker : roast_str_of("unknown"),
-                                 &one->bar.owner);
+    return worker_of_attempt(lanes, attempts, attempt->worker, &one->bar.owner);
 }
 
 #define POSITIVE(chunk, field)                                                                     \
@@ -153,6 +162,15 @@ static bool tries_suffice(const roast_task_lanes *lanes, uint64_t chunks, size_t
     return chunks > most && there >= chunks;
 }
 
+static roast_status make_numbers(roast_task_lanes *lanes, uint32_t workers) {
+    lanes->numbers = roast_alloc(((size_t)workers + 1) * sizeof *lanes->numbers);
+    if (lanes->numbers == NULL)
+        return ROAST_ENOMEM;
+    for (uint32_t i = 0; i < workers; i++)
+        lanes->numbers[i] = ROAST_NO_WORKER;
+    return ROAST_OK;
+}
+
 static roast_status read_run(roast_task_lanes *lanes, const roast_run *run, size_t most) {
     const roast_chunklog *log = roast_run_chunks_view(run);
     const roast_attempts *attempts = roast_run_attempts_view(run);
@@ -167,10 +185,12 @@ static roast_status read_run(roast_task_lanes *lanes, const roast_run *run, size
     lanes->items = roast_alloc(((size_t)all + 1) * sizeof *lanes->items);
     if (lanes->items == NULL)
         return ROAST_ENOMEM;
-    if (attempts != NULL)
+    if (attempts != NULL) {
+        ROAST_TRY(make_numbers(lanes, roast_attempts_worker_count(attempts)));
         roast_attempt_cursor_init(&cursor, attempts);
+    }
     while (lanes->count < tries && roast_attempt_cursor_next(&cursor, &attempt))
-        ROAST_TRY(add_attempt(lanes, &attempt, roast_attempts_worker(attempts, attempt.worker)));
+        ROAST_TRY(add_attempt(lanes, attempts, &attempt));
     lanes->tries = lanes->count;
     if (tries_suffice(lanes, roast_chunklog_count(log), most))
         return ROAST_OK;

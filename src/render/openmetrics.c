@@ -450,6 +450,26 @@ static double gauge_value(const roast_live_run *run, uint32_t metric) {
     }
 }
 
+static double worker_value(const roast_live_worker *worker, uint32_t metric) {
+    switch (metric) {
+#define X(id)                                                                                      \
+    case ROAST_M_live_worker_##id:                                                                 \
+        return worker->id;
+        ROAST_LIVE_WORKER_GAUGES(X)
+#undef X
+    default:
+        return NAN;
+    }
+}
+
+static void put_each(exposed_family *family, uint32_t metric, const roast_live_run *run) {
+    for (size_t i = 0; i < run->n_each; i++) {
+        const label labels[MAX_LABELS] = {{"run", run->name}, {"worker", run->each[i].name}};
+        put_sample(family, labels, live_value(family->info, worker_value(&run->each[i], metric)),
+                   NULL);
+    }
+}
+
 void roast_prometheus_live(const roast_live_run *runs, size_t count, roast_sink *sink) {
     for (uint32_t metric = 0; metric < roast_catalogue_count(); metric++) {
         exposed_family one = {
@@ -459,6 +479,7 @@ void roast_prometheus_live(const roast_live_run *runs, size_t count, roast_sink 
             put_sample(&one, labels, live_value(one.info, gauge_value(&runs[i], metric)), NULL);
             if (runs[i].tally != NULL)
                 put_tally(&one, metric, &runs[i]);
+            put_each(&one, metric, &runs[i]);
         }
     }
 }

@@ -13,7 +13,7 @@ enum { MAX_PARTS = 4, TEXT_SIZE = 512 };
 typedef struct fact_part {
     const char *key;
     const char *before, *after; /* words around it */
-    bool counts;  /* `after` is a noun in singular; it gets an "s" where the number is not 1 */
+    bool counts;  /* `after` is a noun in singular; it gets an "s" unless "1" is shown */
     bool percent; /* a ratio that is shown in per cent */
     bool instead; /* only if no part before it is shown */
 } fact_part;
@@ -66,7 +66,7 @@ static void append_part(char *text, const fact_part *part, roast_value value, co
     append(text, TEXT_SIZE, before);
     append(text, TEXT_SIZE, number);
     append(text, TEXT_SIZE, part->after);
-    append(text, TEXT_SIZE, part->counts && real != 1 ? "s" : NULL);
+    append(text, TEXT_SIZE, part->counts && strcmp(number, "1") != 0 ? "s" : NULL);
 }
 
 static roast_status add_row(const roast_summary_source *source, const fact *row, roast_grid *grid,

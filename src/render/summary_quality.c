@@ -55,8 +55,10 @@ static const roast_ending *ending_of(const roast_summary_source *source) {
 static roast_status add_records(const roast_summary_source *source, roast_grid *grid,
                                 roast_error *err) {
     double all = records(source);
-    /* A run that raised has no report: then the numbers are those of the records. */
-    if (roast_ending_error(ending_of(source)) != NULL)
+    const roast_ending *ending = ending_of(source);
+    /* A run that raised, or goes on, has no report: then the numbers are those of the records. */
+    if (roast_ending_error(ending) != NULL ||
+        (ending != NULL && roast_ending_outcome(ending) == ROAST_END_unknown))
         return ROAST_OK;
     if (!isnan(all) && is_known(source, "num_chunks") && is_known(source, "total_events"))
         ROAST_TRY(add_share(grid, "Chunk Records", "chunk_records", whole(all),

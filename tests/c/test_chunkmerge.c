@@ -352,6 +352,35 @@ static void test_decoded_logs_can_grow(void **state) {
 
 /* ---- copies ---- */
 
+/* As decode and merge do it, and what is damaged changes nothing. */
+static void test_merge_packed(void **state) {
+    (void)state;
+    roast_chunklog *one = new_log(), *other = new_log(), *decoded;
+    sample s;
+    for (uint64_t i = 1; i <= 5; i++) {
+        sample_plain(&s, i % 3 + 1, i);
+        sample_tails(&s);
+        append(i % 2 == 0 ? one : other, &s);
+    }
+    packed bytes = pack(other), before = pack(one);
+    decoded = unpack(before);
+    bytes.data[bytes.len / 2] ^= 1;
+    assert_int_equal(ROAST_ECORRUPT, roast_chunklog_merge_packed(one, bytes.data, bytes.len, &err));
+    assert_same_bytes(before, one);
+    bytes.data[bytes.len / 2] ^= 1;
+    assert_ok(roast_chunklog_merge_packed(one, bytes.data, bytes.len, &err), err);
+    merge(decoded, other, false);
+    packed want = pack(decoded);
+    memset(bytes.data, 0xee, bytes.len); /* nothing of the buffer is needed any more */
+    assert_same_bytes(want, one);
+    free(want.data);
+    free(before.data);
+    free(bytes.data);
+    roast_chunklog_free(one);
+    roast_chunklog_free(other);
+    roast_chunklog_free(decoded);
+}
+
 static void test_copy(void **state) {
     (void)state;
     roast_chunklog *log = rich_log(), *copy = NULL, *empty = new_log();
@@ -494,6 +523,15 @@ static roast_status decode_body(void *context) {
     return ROAST_OK;
 }
 
+static roast_status merge_packed_body(void *context) {
+    const packed *bytes = context;
+    roast_chunklog *log;
+    ROAST_TRY(roast_chunklog_new(&log, &err));
+    roast_status status = roast_chunklog_merge_packed(log, bytes->data, bytes->len, &err);
+    roast_chunklog_free(log);
+    return status;
+}
+
 static void test_failing_copies(void **state) {
     (void)state;
     roast_chunklog *log = rich_log(), *large = plain_log(7, 1, 500);
@@ -502,6 +540,7 @@ static void test_failing_copies(void **state) {
     assert_true(alloc_walk(encode_body, log) > 2);
     assert_true(alloc_walk(decode_body, &bytes) > 0);
     assert_true(alloc_walk(decode_body, &large_bytes) > 1);
+    assert_true(alloc_walk(merge_packed_body, &bytes) > 1);
     free(bytes.data);
     free(large_bytes.data);
     roast_chunklog_free(large);
@@ -593,6 +632,7 @@ int main(void) {
         cmocka_unit_test(test_rows_of_itself),
         cmocka_unit_test(test_rows_take_along_what_they_need),
         cmocka_unit_test(test_decoded_logs_can_grow),
+        cmocka_unit_test(test_merge_packed),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_failing_copies),

@@ -515,6 +515,29 @@ static roast_summary *summary_with_findings(void) {
     return summary;
 }
 
+/* An average that is shown as 1 is a singular. */
+static void test_one_core(void **state) {
+    (void)state;
+    static const struct {
+        double cores;
+        const char *shown;
+    } cases[] = {{1, "10.0 s, 1 core\n"},
+                 {0.9997, "10.0 s, 1 core\n"},
+                 {0.998, "10.0 s, 0.998 cores\n"},
+                 {2, "10.0 s, 2 cores\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        roast_metrics *metrics = new_metrics();
+        set(metrics, "wall_time", 10);
+        set(metrics, "total_cores", cases[i].cores);
+        roast_summary *summary = summarize(metrics, NULL);
+        char *text = screen_of(summary, 80);
+        expect_in(text, cases[i].shown);
+        test_free(text);
+        roast_summary_free(summary);
+        roast_metrics_free(metrics);
+    }
+}
+
 static void test_one_screen(void **state) {
     (void)state;
     roast_summary *summary = summary_with_findings();
@@ -714,6 +737,7 @@ int main(void) {
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_no_odd_numbers),
         cmocka_unit_test(test_drawing),
+        cmocka_unit_test(test_one_core),
         cmocka_unit_test(test_one_screen),
         cmocka_unit_test(test_screen_of_nothing),
         cmocka_unit_test(test_cards),

@@ -90,7 +90,7 @@ def test_a_run_on_dasks_own_server(cluster, client, fileset, monkeypatch):
         assert len(done) == 1 and float(done[0].rpartition(" ")[2]) == 2
         assert 'roast_events_total{' in text and 'roast_cluster_workers{' in text
         assert len(lines(text, "# TYPE roast_chunks_total counter")) == 1
-        assert "secret-" not in text
+        assert "secret-" not in text and "worker=" not in "".join(lines(text, "roast_"))
     assert "dask_scheduler_workers" in theirs[2] and "dask_scheduler" not in ours[2]
     assert "secret-" not in page and "nobody else is to see" not in page
     assert ours[1]["Content-Type"].startswith("text/plain; version=0.0.4")
@@ -109,8 +109,12 @@ def test_a_run_on_dasks_own_server(cluster, client, fileset, monkeypatch):
 
 def test_a_run_that_has_ended_goes_by_itself(cluster, client, fileset, monkeypatch):
     monkeypatch.setattr(_exposed, "KEPT_SECONDS", 0.05)
-    with MetricsCollector(client, dashboard=True, measurement_name="short"):
-        assert 'run="short"' in get(address(cluster, "/metrics"))[2]
+    with MetricsCollector(client, dashboard="workers", measurement_name="short"):
+        text = get(address(cluster, "/metrics"))[2]
+    # Each worker, because that was asked for.
+    for one in cluster.scheduler.workers:
+        assert len(lines(text, f'roast_cluster_worker_threads{{run="short",worker="{one}"}}')) == 1
+        assert len(lines(text, f'roast_cluster_worker_memory_bytes{{run="short",worker="{one}"}}')) == 1
     eventually(lambda: not _exposed._runs)
     assert "roast_" not in get(address(cluster, "/metrics"))[2]
     assert _exposed.KEPT_SECONDS == 0.05
@@ -254,6 +258,8 @@ def test_a_file_that_cannot_be_written(fileset, tmp_path):
     executor = processor.IterativeExecutor(status=False, retries=0)
     with pytest.raises(ValueError, match=r"\.prom"):
         MetricsCollector(executor, textfile=tmp_path / "run.txt")
+    with pytest.raises(ValueError, match='True, False or "workers" is expected, not \'worker\''):
+        MetricsCollector(executor, dashboard="worker")
     with pytest.raises(ValueError, match="dashboard=True: local has no server"):
         MetricsCollector(executor, dashboard=True)
     with pytest.raises(FileNotFoundError), MetricsCollector(executor, textfile=tmp_path / "absent" / "run.prom"):

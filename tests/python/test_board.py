@@ -23,7 +23,7 @@ import roastcoffea
 from roastcoffea import _core
 from roastcoffea.web import _ask, _live
 from roastcoffea.web._access import Access, policy_of
-from roastcoffea.web._index import Index, Unreadable
+from roastcoffea.web._index import UNITS, Index, Unreadable
 
 
 NO_LIMITS = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="ASan cannot live with a limit of memory")
@@ -87,6 +87,10 @@ def test_the_list_of_runs(board):
     rows = {row[0]: dict(zip(told["keys"], row)) for row in told["rows"]}
     assert sorted(rows) == [*(f"nightly/run00{i}" for i in range(4)), "run009"]
     assert rows["run009"]["outcome"] == "failed" and rows["nightly/run001"]["wall_time"] == pytest.approx(99)
+    for row in rows.values():  # numbers look as in the report
+        for key, unit in UNITS.items():
+            assert row[f"{key}_text"] == _core.format_value(row[key], unit)
+    assert rows["nightly/run001"]["wall_time_text"] == "1.65 min"
     status, told, _ = board.get(f"api/runs?since={told['version']}")
     assert (told["rows"], told["gone"], told["all"]) == ([], [], False)
 

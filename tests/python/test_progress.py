@@ -319,7 +319,13 @@ def test_runs_that_go_on_as_text():
         'roast_cluster_workers{run="a\\\\udc80\\n"} 2', 'roast_cluster_workers{run="b"} 3',
     ]
     assert "nan" not in prometheus_live([{"run": "a", "workers": float("nan"), "memory": float("inf")}])
-    for wrong in (5, [5], [{}], [{"run": 5}], [{"run": "a", "tally": 5}], [{"run": "a", "workers": "many"}]):
+    each = [{"worker": 'tcp://"1"', "threads": 2, "tasks": 0, "memory": None}, {"worker": "w2", "memory_limit": 4e9}]
+    text = prometheus_live([{"run": "a", "each": each}, {"run": "b", "each": []}])
+    assert [line for line in text.splitlines() if line[0] != "#"] == [
+        'roast_cluster_worker_threads{run="a",worker="tcp://\\"1\\""} 2', 'roast_cluster_worker_tasks{run="a",worker="tcp://\\"1\\""} 0',
+        'roast_cluster_worker_memory_limit_bytes{run="a",worker="w2"} 4000000000']
+    for wrong in (5, [5], [{}], [{"run": 5}], [{"run": "a", "tally": 5}], [{"run": "a", "workers": "many"}],
+                  [{"run": "a", "each": 5}], [{"run": "a", "each": [{}]}], [{"run": "a", "each": [{"worker": "w", "tasks": ""}]}]):
         with pytest.raises(TypeError):
             prometheus_live(wrong)
 
@@ -331,9 +337,10 @@ def test_nothing_leaks():
         tally = Tally()
         tally.add(ChunkLog([{"dataset": "a", "num_events": 5}, {"dataset": "b", "error": "ValueError: no"}]))
         tally.rows()
-        prometheus_live([{"run": "a", "tally": tally, "workers": 1}])
+        prometheus_live([{"run": "a", "tally": tally, "workers": 1, "each": [{"worker": "w"}]}])
         run.prometheus("a")
-        for wrong in ([{"run": "a", "tally": tally, "workers": "many"}], [{"tally": tally}]):
+        for wrong in ([{"run": "a", "tally": tally, "workers": "many"}], [{"tally": tally}],
+                      [{"run": "a", "each": [{"worker": "w"}, 5]}]):
             with pytest.raises(TypeError):
                 prometheus_live(wrong)
         with pytest.raises(TypeError):

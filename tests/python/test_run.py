@@ -311,6 +311,22 @@ def test_metrics_of_a_run():
     assert metrics["file_read_metrics"] == _core.file_metrics(mixed_log(), full_run().report)["file_read_metrics"]
 
 
+def test_one_table_of_the_metrics():
+    run = full_run()
+    whole = run.metrics()
+    for table in ("file_metadata", "file_read_metrics", "worker_health"):
+        assert run.metrics_table(table) == whole[table] != {}
+    for table in ("file_read_metrics", "worker_health"):
+        name = next(reversed(whole[table]))
+        assert run.metrics_table(table, [name, "none"]) == {name: whole[table][name]}
+        assert run.metrics_table(table, ()) == {}
+    with pytest.raises(ValueError, match="no such table: sections"):
+        run.metrics_table("sections")
+    for wrong in (("worker_health", 3), ("worker_health", [[]]), (3,)):
+        with pytest.raises(TypeError):
+            run.metrics_table(*wrong)
+
+
 def test_the_series_is_the_one_that_was_given_as_it_was_then():
     series = sample_series()
     data = series.to_bytes()
@@ -405,7 +421,8 @@ def exercise():
     table = run.chunks
     table.column("dataset.code"), table.categories("dataset"), memoryview(table.column("duration").base.obj)
     _ = (run.report, run.t_start, run.t_end, run.processor_name, run.meta, run.chunk_log, run.series,
-         run.notes, run.replayed, _core.describe_host(), run.spans, run.metrics(), repr(run))
+         run.notes, run.replayed, _core.describe_host(), run.spans, run.metrics(), repr(run),
+         run.metrics_table("file_read_metrics", ["a"]), run.metrics_table("worker_health"))
     for refused in (lambda: table.column("x"), lambda: table.column("duration.code"),
                     lambda: table.categories("duration"), lambda: table.column(3), lambda: Run(chunks=[3]),
                     lambda: Run(chunks=mixed_log(), meta={"a": 1}), lambda: Run(series=3)):

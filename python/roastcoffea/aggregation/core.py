@@ -102,7 +102,7 @@ class MetricsAggregator:
         for name, there in (
             ("file_metadata", bool(chunks)), ("file_read_metrics", bool(chunks)), ("worker_health", followed),
         ):
-            measured[name] = MadeOnDemand(functools.partial(_table, run, name)) if there else {}
+            measured[name] = MadeOnDemand(functools.partial(run.metrics_table, name)) if there else {}
         if run.has_budget:
             measured["budget"] = MadeOnDemand(lambda: run.budget() or {})
         measured["tracking_data"] = tracking_data
@@ -115,11 +115,6 @@ class MetricsAggregator:
         if (ending := run.ending) is not None:
             measured.update((name, ending[name]) for name in _ENDING if name in ending)
         return measured
-
-
-def _table(run: _core.Run, name: str) -> dict[str, Any]:
-    table: dict[str, Any] = run.metrics()[name]
-    return table
 
 
 def _as_list(records: Iterable[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:

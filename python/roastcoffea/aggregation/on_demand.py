@@ -24,14 +24,14 @@ class MadeOnDemand(dict[Any, Any]):
 
     def __init__(
         self,
-        make: Callable[[], dict[Any, Any]],
+        make: Callable[..., dict[Any, Any]],
         keys: Iterable[Any] = (_NOT_MADE,),
         run_start: float | None = None,
     ) -> None:
         # Keys from the start, the right ones where they are known: C code that looks past our methods
         # finds no empty dict.
         super().__init__(dict.fromkeys(keys, _NOT_MADE))
-        self._make: Callable[[], dict[Any, Any]] | None = make
+        self._make: Callable[..., dict[Any, Any]] | None = make
         # The start of the run that the data are from: the zero of plots over time.
         self.run_start = run_start
 
@@ -39,6 +39,12 @@ class MadeOnDemand(dict[Any, Any]):
     def is_made(self) -> bool:
         """Whether it was filled: then it may have been changed."""
         return self._make is None
+
+    def some(self, keys: Iterable[Any]) -> dict[Any, Any]:
+        """The entries of these keys, without making the others; for what is made by a function that takes keys."""
+        if self._make is not None:
+            return self._make(keys)
+        return {key: dict.__getitem__(self, key) for key in keys if dict.__contains__(self, key)}
 
     def _fill(self) -> None:
         make, self._make = self._make, None

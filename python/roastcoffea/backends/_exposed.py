@@ -30,8 +30,8 @@ _runs: list[LiveRun] = []
 class LiveRun:
     """One run; its counts stay after its end."""
 
-    def __init__(self, scheduler: Any, label: str) -> None:
-        self.label = label
+    def __init__(self, scheduler: Any, label: str, each: bool = False) -> None:
+        self.label, self.each = label, each  # `each`: the workers one by one, too
         self._scheduler = weakref.ref(scheduler)  # it may be closed, and others of this process not
         self.tally = Tally()
         self.progress = Progress(time.monotonic())
@@ -68,21 +68,31 @@ class LiveRun:
         return {**found, **{key: sum(values) for key, values in (("memory", memory), ("memory_limit", limits))
                             if workers and all(values)}}
 
+    def workers(self) -> list[dict[str, Any]]:
+        """One by one, as they are now, if that was asked for."""
+        scheduler = self.scheduler if self.each and self.is_open else None
+        return [] if scheduler is None else [
+            {"worker": address, "threads": worker.nthreads, "tasks": len(worker.processing),
+             "memory": (worker.metrics or {}).get("memory"), "memory_limit": worker.memory_limit or None}
+            for address, worker in list(scheduler.workers.items())
+        ]
+
     def numbers(self) -> dict[str, Any]:
         return {"run": self.label, "tally": self.tally, "run_open": self.is_open, "run_start_time": self.started,
-                **self.cluster()}
+                "each": self.workers(), **self.cluster()}
 
 
 @hook("the run on the page of Dask's server")
-def open_run(scheduler: Any, label: str, asked: bool) -> LiveRun | None:
-    """The run, if this scheduler has a page that shows it. `asked`: its collector wants to be shown."""
+def open_run(scheduler: Any, label: str, asked: bool, each: bool = False) -> LiveRun | None:
+    """The run, if this scheduler has a page that shows it. `asked`: its collector wants to be shown; `each`: with its
+    workers one by one."""
     page = scheduler.extensions.get(EXTENSION)
     if page is None or not (asked or page.shows_all):
         return None
     for other in list(_runs):
         if other.scheduler is None or (other.label == label and not other.is_open):
             _drop(other)
-    run = LiveRun(scheduler, _free(label))
+    run = LiveRun(scheduler, _free(label), each)
     _register()
     _runs.append(run)
     return run

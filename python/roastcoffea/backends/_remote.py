@@ -102,7 +102,7 @@ async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     try:
         if order["page"] is not None:
             importlib.import_module(order["page"]).put_on(dask_scheduler)
-        plugin.show(order["label"], order["page"] is not None)
+        plugin.show(order["label"], order["page"] is not None, order["workers"])
     except Exception as error:
         found["unshown"] = f"{type(error).__name__}: {error}"
     if order["interval"] is not None:

@@ -75,9 +75,10 @@ class RunPlugin(SchedulerPlugin):
         self._start_watching()
         self.live: LiveRun | None = None
 
-    def show(self, label: str, asked: bool) -> None:
-        """On the page of the scheduler's server, if it has one; `asked`: the collector has asked for it."""
-        self.live = open_run(self.scheduler, label, asked)
+    def show(self, label: str, asked: bool, each: bool) -> None:
+        """On the page of the scheduler's server, if it has one; `asked`: the collector has asked for it; `each`: and for
+        numbers of each worker."""
+        self.live = open_run(self.scheduler, label, asked, each)
 
     def remove(self) -> None:
         """Leaves nothing behind."""

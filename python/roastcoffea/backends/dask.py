@@ -125,6 +125,7 @@ class DaskSource(Source):
             "interval": interval,
             "label": self.label,
             "page": PAGE if self.dashboard else None,
+            "workers": self.dashboard == "workers",
             "ask": dumps(by_value(begin_worker)),
             "forget": dumps(by_value(forget_worker)),
             "timeout": WORKER_TIMEOUT,

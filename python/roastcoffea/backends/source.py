@@ -87,7 +87,7 @@ class Source(ABC):
     has_dashboard = False  # whether the engine has a server that can show the run
     # Set before `begin`.
     label = ""  # the name of the run, for others
-    dashboard = False  # whether the run is to be shown on that server
+    dashboard: bool | str = False  # whether the run is to be shown on that server
 
     @abstractmethod
     def begin(self, interval: float | None) -> Engine:

@@ -92,9 +92,10 @@ def _scripts(charts: Sequence[Chart]) -> str:
     if not charts:
         return ""
     plots = Document(title="")
-    for chart in charts:
-        chart.plot.name = chart.identity
-        plots.add_root(chart.plot)
+    with plots.models.freeze():  # or else each root makes it look at all models again
+        for chart in charts:
+            chart.plot.name = chart.identity
+            plots.add_root(chart.plot)
     roots = {chart.plot.id: f"chart-{chart.identity}" for chart in charts}
     data = {"document": plots.to_json(deferred=False), "roots": roots}
     library = "\n".join(

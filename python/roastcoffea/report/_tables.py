@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.binning import Top, numbers, top
 from roastcoffea.report._data import Source
 from roastcoffea.report._markup import Column, Row, table
@@ -76,9 +77,10 @@ def _table(
     """The groups by their names, the rest below; `more` columns are found by name in `known`."""
     figures = [found.figure(key) for _, key in columns]
     rows = []
-    for place, code in enumerate(found.codes):
-        label = names[code] if code >= 0 else f"{found.rest:,} more"
-        details = (known or {}).get(label, {}) if code >= 0 else {}
+    labels = [names[code] if code >= 0 else f"{found.rest:,} more" for code in found.codes]
+    entries = known.some(labels) if isinstance(known, MadeOnDemand) else known or {}
+    for place, (code, label) in enumerate(zip(found.codes, labels)):
+        details = entries.get(label, {}) if code >= 0 else {}
         cells = [figure[place].item() for figure in figures]
         rows.append(Row([label, *cells, *(details.get(key) for _, key in more)]))
     rest = rows.pop() if found.rest else None

@@ -21,6 +21,10 @@ MOST_FOLDERS = 20_000  # that are watched
 # What a row of the table needs.
 KEYS = ("name", "state", "when", "outcome", "wall_time", "total_events", "data_rate_gbps", "useful_rate_gbps",
         "event_rate_wall_khz", "avg_workers", "core_efficiency", "chunksize", "executor", "processor", "config", "error")
+# What it shows as a text that the engine makes: numbers look as everywhere else.
+UNITS = {row["key"]: row["unit"] for row in _core.catalogue()
+         if row["key"] in ("wall_time", "total_events", "data_rate_gbps", "event_rate_wall_khz", "avg_workers")}
+SENT = (*KEYS, *(f"{key}_text" for key in UNITS))
 
 
 class Unreadable(Exception):
@@ -55,6 +59,7 @@ class Index:
         self.folder = Path(folder).resolve(strict=True)
         self.version = 0
         self._runs: dict[str, dict[str, Any]] = {}  # by name
+        self._rows: dict[str, list[Any]] = {}  # of the table
         self._changed: dict[str, int] = {}  # the version in which each became what it is
         self._gone: dict[str, int] = {}
         self._written: dict[str, Any] = {}  # when, of those that are not finished
@@ -145,22 +150,23 @@ class Index:
         self.version += 1
         for name in changed:
             self._runs[name] = found[name]
+            self._rows[name] = _row(found[name])
             self._changed[name] = self.version
             self._gone.pop(name, None)
         for name in gone:
-            del self._runs[name], self._changed[name]
+            del self._runs[name], self._rows[name], self._changed[name]
             self._gone[name] = self.version
 
     # ---- answers ----
 
     def since(self, version: int) -> dict[str, Any]:
-        """What a table that knows `version` lacks: rows as lists, in the order of KEYS."""
+        """What a table that knows `version` lacks: rows as lists, in the order of SENT."""
         self.look()
         with self._lock:
             version = version if 0 <= version <= self.version else 0
-            rows = [[run.get(key) for key in KEYS] for name, run in self._runs.items() if self._changed[name] > version]
+            rows = [row for name, row in self._rows.items() if self._changed[name] > version]
             gone = [name for name, when in self._gone.items() if when > version]
-            return {"version": self.version, "keys": KEYS, "rows": rows, "gone": gone, "all": version == 0}
+            return {"version": self.version, "keys": SENT, "rows": rows, "gone": gone, "all": version == 0}
 
     def find(self, name: str) -> dict[str, Any]:
         """The measurement of that name. Only what was found below the folder can be asked for."""
@@ -171,6 +177,11 @@ class Index:
             raise Unreadable(f"there is no measurement {name!r} here")
         _check_files(Path(run["path"]))
         return run
+
+
+def _row(run: dict[str, Any]) -> list[Any]:
+    texts = (_core.format_value(run.get(key), unit) for key, unit in UNITS.items())
+    return [*(run.get(key) for key in KEYS), *texts]
 
 
 def _check_files(folder: Path) -> None:

@@ -47,17 +47,12 @@
 
   // ---- all runs ----
 
-  const digits = (value, after) => value.toLocaleString("en", {maximumFractionDigits: after});
-  function seconds(value) {
-    if (value < 60) return value.toPrecision(3) + " s";
-    return value < 3600 ? (value / 60).toFixed(1) + " min" : (value / 3600).toFixed(1) + " h";
-  }
-  const short = (value) => (value >= 1000 ? digits(value, 0) : value === 0 ? "0" : value.toPrecision(3));
+  const digits = (count) => count.toLocaleString("en");
   const COLUMNS = [
     ["Name", "name", "text"], ["Start (UTC)", "when", "when"], ["Outcome", "outcome", "outcome"],
-    ["Wall", "wall_time", seconds], ["Events", "total_events", (v) => digits(v, 0)],
-    ["kHz", "event_rate_wall_khz", short], ["Gbps", "data_rate_gbps", short],
-    ["Workers", "avg_workers", (v) => digits(v, 1)], ["Processor", "processor", "text"], ["Trend", "trend", "trend"],
+    ["Wall", "wall_time", "figure"], ["Events", "total_events", "figure"], ["Event rate", "event_rate_wall_khz", "figure"],
+    ["Data rate", "data_rate_gbps", "figure"], ["Workers", "avg_workers", "figure"], ["Processor", "processor", "text"],
+    ["Trend", "trend", "trend"],
   ];
   // The names of "roast ls --filter".
   const NAMES = {wall: "wall_time", events: "total_events", khz: "event_rate_wall_khz", gbps: "data_rate_gbps",
@@ -121,8 +116,8 @@
         return x === y ? (a.name < b.name ? -1 : 1) : (x < y ? -sign : sign);
       });
       by("rows").style.height = shown.length * HEIGHT + "px";
-      by("count").textContent = shown.length === all.size ? `${digits(all.size, 0)} measurements`
-        : `${digits(shown.length, 0)} of ${digits(all.size, 0)} measurements`;
+      by("count").textContent = shown.length === all.size ? `${digits(all.size)} measurements`
+        : `${digits(shown.length)} of ${digits(all.size)} measurements`;
       for (const head of by("heads").children)
         if (head.dataset.key) head.ariaSort = head.dataset.key === wanted.sort ? (wanted.up ? "ascending" : "descending") : "none";
       draw();
@@ -191,7 +186,7 @@
         } else if (kind === "text") {
           row.append(cell(value || ""));
         } else {
-          row.append(cell(typeof value === "number" ? kind(value) : "-", "n"));
+          row.append(cell(one[key + "_text"], "n"));
         }
       }
       return row;
@@ -247,7 +242,7 @@
     const ticks = cell(element("span", "Ticked", "unseen"));
     ticks.role = "columnheader";
     by("heads").append(ticks, ...COLUMNS.map(([title, key, kind]) => {
-      const head = element("div", undefined, typeof kind === "function" ? "n" : ""), button = element("button", title);
+      const head = element("div", undefined, kind === "figure" ? "n" : ""), button = element("button", title);
       head.role = "columnheader";
       head.dataset.key = key;
       button.type = "button";
@@ -358,7 +353,7 @@
         head.append(line("th", keys));
         for (const row of rows) body.append(line("td", keys.map((key) => row[key])));
         by("answer").replaceChildren(head, body);
-        told.textContent = `${digits(rows.length, 0)} row${rows.length === 1 ? "" : "s"}${more ? "; there are more" : ""}`;
+        told.textContent = `${digits(rows.length)} row${rows.length === 1 ? "" : "s"}${more ? "; there are more" : ""}`;
         by("csv").href = address("api/sql", run, new URLSearchParams({q: query, form: "csv"}));
         by("csv").hidden = rows.length === 0;
       } catch (error) {

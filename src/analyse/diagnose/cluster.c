@@ -161,6 +161,12 @@ typedef struct doubts {
     bool serious;
 } doubts;
 
+/* Chunks leave their records when they are done: until the end some are missing that are not lost. */
+static bool goes_on(const roast_run *run) {
+    const roast_ending *ending = roast_run_ending_view(run);
+    return ending != NULL && roast_ending_outcome(ending) == ROAST_END_unknown;
+}
+
 static void doubt_records(const roast_diagnosis *d, doubts *all) {
     roast_report report = roast_run_get_report(d->run);
     double dropped = roast_diagnosis_metric(d, "total_dropped_sections");
@@ -168,7 +174,8 @@ static void doubt_records(const roast_diagnosis *d, doubts *all) {
     double records = (double)(d->facts.count);
     double missing = report.have_chunks ? (double)report.chunks - records : 0;
     /* Without the decorator there are no records, as the user knows. */
-    if (records > 0 && missing > roast_limit.missing_records * (double)report.chunks) {
+    if (records > 0 && !goes_on(d->run) &&
+        missing > roast_limit.missing_records * (double)report.chunks) {
         roast_say_next(&all->words, "%s of %s chunks left no record", roast_say_count(missing),
                        roast_say_count((double)report.chunks));
         all->serious |= missing > roast_limit.missing_warning * (double)report.chunks;
@@ -229,9 +236,7 @@ static roast_status doubt_series(const roast_diagnosis *d, doubts *all) {
 }
 
 static void doubt_budget(const roast_diagnosis *d, doubts *all) {
-    const roast_ending *ending = roast_run_ending_view(d->run);
-    /* A run that goes on: chunks leave their records when they are done. */
-    if (ending != NULL && roast_ending_outcome(ending) == ROAST_END_unknown)
+    if (goes_on(d->run))
         return;
     double share = roast_diagnosis_part(d, ROAST_PART_unaccounted) / d->available;
     if (d->budget == NULL || !(share >= roast_limit.unaccounted_note))

@@ -295,14 +295,12 @@ roast_status roast_read_small(roast_store *store, roast_error *err) {
 static roast_status add_chunks(roast_run *run, const roast_part_walk *part, bool first,
                                roast_error *err) {
     roast_chunklog *log;
+    if (!first)
+        return roast_chunklog_merge_packed(roast_run_chunks(run), part->bytes.data, part->bytes.len,
+                                           err);
     ROAST_TRY(roast_chunklog_decode(part->bytes.data, part->bytes.len, &log, err));
-    if (first) {
-        roast_run_take_chunks(run, log);
-        return ROAST_OK;
-    }
-    roast_status status = roast_chunklog_merge(roast_run_chunks(run), log, false, NULL, err);
-    roast_chunklog_free(log);
-    return status;
+    roast_run_take_chunks(run, log);
+    return ROAST_OK;
 }
 
 static roast_status add_series(roast_run *run, const roast_part_walk *part, bool first,
