@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roastcoffea import _core
 
-ROUNDS = 12
+ROUNDS = 40  # caches of some interpreters fill up in more than twenty
 # A file: leak tests only append to it what of the extension they call, as test_leaks.py asks them to.
 CALLS = "ROAST_LEAK_CALLS"
 
