@@ -15,7 +15,7 @@ def amount(value: float | None, unit: str) -> str:
     if value is None:
         return "-"
     if unit == "share":
-        return f"{100 * value:.3f} %"
+        return f"{100 * value:.3g} %"
     if unit == "times":
         return f"{value:.2f} x"
     if unit == "bytes":
