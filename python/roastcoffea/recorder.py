@@ -32,6 +32,8 @@ class Recorder:
         """`source` is asked which workers lack this package."""
         self.processor = processor  # what the user gave, or that of the first call
         self.calls: list[dict[str, Any]] = []  # the settings of each
+        # Classes of the processors of all calls: engines name the tasks that process chunks after them.
+        self.processor_names = set[str]() if processor is None else {type(processor).__name__}
         self.reports: list[dict[str, Any]] = []
         self.preprocessing: list[Preprocessing] = []
         self.phases: list[tuple[str, float, float]] = []  # what the client waited for, on its clock
@@ -54,11 +56,6 @@ class Recorder:
     def processor_name(self) -> str | None:
         return None if self.processor is None else type(self.processor).__name__
 
-    @property
-    def processor_names(self) -> set[str]:
-        """Of all calls; engines name the tasks that process chunks after it."""
-        return {self.processor_name, *(call["processor"] for call in self.calls)} - {None}
-
     # ---- calls of the Runner ----
 
     def call_begins(self, call: RunnerCall) -> None:
@@ -66,6 +63,7 @@ class Recorder:
             if self.processor is None:
                 self.processor = call.processor
             self.mark(call.processor)
+            self.processor_names.add(type(call.processor).__name__)
             self.calls.append(describe(call))
             executor = getattr(call.runner, "executor", None)
             if kind_of(executor) == "elsewhere":
@@ -195,6 +193,13 @@ class Recorder:
         self.work.settle(make_run)
 
 
+def _name_of(processor: Any) -> str:
+    """Of its class; or its own, of a function that is used as a processor."""
+    kind = type(processor)
+    own = None if hasattr(kind, "process") else getattr(processor, "__name__", None)
+    return own if isinstance(own, str) else kind.__name__
+
+
 def describe(call: RunnerCall) -> dict[str, Any]:
     """The settings of a call of a Runner."""
     runner, fileset = call.runner, call.fileset
@@ -204,7 +209,7 @@ def describe(call: RunnerCall) -> dict[str, Any]:
         "chunksize": getattr(runner, "chunksize", None),
         "maxchunks": getattr(runner, "maxchunks", None),
         "format": getattr(runner, "format", None),
-        "processor": type(call.processor).__name__,
+        "processor": _name_of(call.processor),
     }
     if isinstance(fileset, Mapping):
         known["datasets"] = len(fileset)

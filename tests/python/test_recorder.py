@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 
 import pytest
 
+from roastcoffea import track_metrics
 from roastcoffea._core import ChunkLog, Run
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.source import Ran
@@ -59,6 +61,19 @@ def test_a_call():
     assert recorder.reports == [REPORT] and len(recorder.records) == 1 and recorder.replayed == 2 and notes == []
     assert analysis._roastcoffea_collect_metrics is False and not hasattr(analysis, "_roastcoffea_topic")
     assert len(analysis._chunk_metrics) == 1
+
+
+def test_functions_as_processors():
+    """A run has the name of the function. Coffea names its tasks after the class."""
+    def plain(events):
+        return {}
+
+    recorder, _ = make()
+    call_of(recorder, plain)
+    call_of(recorder, track_metrics(plain))
+    call_of(recorder, functools.partial(plain))
+    assert [call["processor"] for call in recorder.calls] == ["plain", "plain", "partial"]
+    assert recorder.processor_names == {"function", "track_metrics", "partial"}
 
 
 def test_the_processor_has_flag_and_topic_during_a_call():

@@ -39,17 +39,19 @@ def page(results: Results, home: Links = ()) -> str:
 # ---- sections ----
 
 
+def _analysis(source: Source) -> str | None:
+    return source.run.meta.get("processor") or source.run.processor_name
+
+
 def _title(source: Source) -> str:
-    return " · ".join(
-        part for part in (source.run.processor_name, source.when, "roastcoffea") if part
-    )
+    return " · ".join(part for part in (_analysis(source), source.when, "roastcoffea") if part)
 
 
 def _top(source: Source) -> str:
-    run = source.run
+    analysis = _analysis(source)
     about = [source.when, source.run.meta.get("executor", ""), source.run.meta.get("host", "")]
     line = " · ".join(name(part) for part in about if part)
-    title = name(run.processor_name) if run.processor_name else "Run"
+    title = name(analysis) if analysis else "Run"
     return (
         f'<section id="top"><h1>{title}</h1>{headline(source)}<p class="about">{line}</p>{tiles(source)}</section>'
     )
