@@ -267,7 +267,8 @@ def make_tally(world: World) -> Any:
 
 
 def make_live_numbers(world: World) -> Any:
-    return [{"run": "r", "tally": make_tally(world), "run_open": True, "workers": 2, "memory": None}]
+    each = [{"worker": worker, "threads": 2, "tasks": 3, "memory": None} for worker in WORKERS]
+    return [{"run": "r", "tally": make_tally(world), "run_open": True, "workers": 2, "memory": None, "each": each}]
 
 
 def make_section(kind: str) -> Maker:
@@ -450,6 +451,8 @@ VALUES: dict[str, Maker] = {
     "load_news.path": make_saved,
     "load_news.after": one_of(0),
     "prometheus_live.runs": make_live_numbers,
+    "Run.metrics_table.table": one_of("file_metadata", "file_read_metrics", "worker_health"),
+    "Run.metrics_table.names": lambda world: world.pick((None, [*WORKERS, "x"])),
     "Run.chunk_columns.names": lambda world: ["duration", "dataset"],
     "spread.starts": doubles(0.0), "spread.ends": doubles(1.0), "spread.amounts": doubles(2.0),
     "spread.row": one_of(None), "spread.rows": one_of(1), "spread.low": one_of(0.0), "spread.high": one_of(9.0),
