@@ -93,9 +93,9 @@ CAUSES = {
                                   "only.",
     "overhead/Dask, difference in CPU time at least": "Each of these chunks is the first of its file in its worker, so "
         "that the sizes of all branches are looked up, and its record, with all their names, is sent by itself.",
-    "reduction/time a chunk, by Coffea's accumulate": "Coffea's accumulate() looks at each key of each output: see the row "
-        "of an empty list, which no record can be cheaper than. The rest is pickle and unpickle, see their floors.",
-    "reduction/moved a chunk, 100 branches": "Most of it are the names of the branches, once in the output of each chunk.",
+    "reduction/time a chunk, by Coffea's accumulate": "The same bytes in any object of a C type take the floors of pickle and "
+        "unpickle, and the row of an empty list: together about what the limit allows.",
+    "reduction/moved a chunk, 100 branches": "Most of these bytes are the names of the branches, which the output of each chunk has once.",
     "readings/sampler thread, cores busy": "A thread that wakes up as often and reads one small file, its floor, is above "
                                            "the limit on this machine.",
     "growth/reduction, memory a chunk": "The log, its packed bytes and pickle's own copy of them are there at the same time.",
@@ -252,7 +252,7 @@ def together(runs: list[Told]) -> Told:
     for run in later:
         again = list(dict.fromkeys(row["row"].partition("/")[0] for row in run["rows"]))
         told = {
-            **told, "again": [*told.get("again", ()), *again], "growth": run["growth"] or told["growth"],
+            **told, "again": list(dict.fromkeys([*told.get("again", ()), *again])), "growth": run["growth"] or told["growth"],
             "rows": [row for row in told["rows"] if row["row"].partition("/")[0] not in again] + run["rows"],
             "not_measured": [key for key in told["not_measured"] if key.partition("/")[0] not in again]
             + run["not_measured"],
