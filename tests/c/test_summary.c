@@ -229,6 +229,20 @@ static void test_more_than_there_should_be(void **state) {
     roast_summary_free(summary);
 }
 
+/* Chunks leave their records when they are done: that some are missing says nothing yet. */
+static void test_records_of_a_run_that_goes_on(void **state) {
+    (void)state;
+    roast_run *run = full_run();
+    roast_error err;
+    roast_ending *ending;
+    assert_ok(roast_ending_new(ROAST_END_unknown, &ending, &err), err);
+    roast_run_take_ending(run, ending);
+    roast_summary *summary = summary_of(run);
+    expect_fact(summary, "quality", "Chunk Records", NULL);
+    expect_fact(summary, "quality", "Events in Records", NULL);
+    roast_summary_free(summary);
+}
+
 /* ---- tasks ---- */
 
 static void test_tasks(void **state) {
@@ -730,6 +744,7 @@ int main(void) {
         cmocka_unit_test(test_nothing_measured),
         cmocka_unit_test(test_a_part_is_missing),
         cmocka_unit_test(test_more_than_there_should_be),
+        cmocka_unit_test(test_records_of_a_run_that_goes_on),
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_tasks_without_memory),
         cmocka_unit_test(test_a_graph_without_a_runner),
