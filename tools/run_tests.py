@@ -158,8 +158,8 @@ THREADED = {
     "limits": "*",
     "proc": "*",
     "sampler": "*",
-    "store": "test_many_rows",
-    "store_damage": "*large_run*",
+    "store": "test_many_parts",
+    "store_relay": "*",
     "truth": "*",
 }
 

@@ -470,9 +470,12 @@ static PyObject *some_columns(run_object *self, PyObject *list) {
         PyObject *held = ext_text_of(PyList_GET_ITEM(list, i), "columns", &names[i]);
         result = held != NULL ? PyList_SetItem(list, i, held) : -1;
     }
-    if (result == 0)
-        result = ext_raised(
-            roast_columns_new_some(self->input.run, names, (uint32_t)count, &columns, &err), &err);
+    if (result == 0) {
+        roast_status status; /* without the GIL: a Run does not change */
+        Py_BEGIN_ALLOW_THREADS status =
+            roast_columns_new_some(self->input.run, names, (uint32_t)count, &columns, &err);
+        Py_END_ALLOW_THREADS result = ext_raised(status, &err);
+    }
     roast_free(names);
     return result == 0 ? ext_table_new(state_of((PyObject *)self), columns) : NULL;
 }

@@ -220,14 +220,14 @@ PyObject *ext_task_bars(PyObject *module, PyObject *args) {
     if (bars.run == NULL)
         return PyErr_Format(PyExc_TypeError, "a Run is expected, not %s", Py_TYPE(object)->tp_name);
     bars.names = PyDict_New();
-    /* From here on no object is made that could set off a collection, which may change the run. */
     const roast_attempts *attempts = roast_run_attempts_view(bars.run);
     size_t most = roast_chunklog_count(roast_run_chunks_view(bars.run)) +
                   (attempts != NULL ? roast_attempts_count(attempts) : 0);
-    if (roast_task_lanes_new(bars.run, limit > 0 ? (size_t)limit : 0, &bars.lanes, &err) !=
-        ROAST_OK)
-        ext_raise(&err);
-    else if (bars.names != NULL && make_columns(&bars, most) && add_tries(&bars) == 0) {
+    roast_status status; /* without the GIL: a Run does not change */
+    Py_BEGIN_ALLOW_THREADS status =
+        roast_task_lanes_new(bars.run, limit > 0 ? (size_t)limit : 0, &bars.lanes, &err);
+    Py_END_ALLOW_THREADS if (ext_raised(status, &err) == 0 && bars.names != NULL &&
+                             make_columns(&bars, most) && add_tries(&bars) == 0) {
         add_chunks(&bars);
         result = bars_dict(&bars);
     }

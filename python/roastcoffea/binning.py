@@ -83,11 +83,17 @@ def pairs(
     ranges_of_both = _range_of(y), _range_of(x)
     counts = None
     if len(x) > limit:
-        counts = np.histogram2d(y, x, (bins[1], bins[0]), ranges_of_both)[0]
+        cell = _bin(y, *ranges_of_both[0], bins[1]) * bins[0] + _bin(x, *ranges_of_both[1], bins[0])
+        counts = np.bincount(cell, minlength=bins[0] * bins[1]).reshape(bins[1], bins[0])
     y_edges, x_edges = (
         np.linspace(*span, count + 1) for span, count in zip(ranges_of_both, reversed(bins))
     )
     return Pairs(index, x, y, x_edges, y_edges, counts, *_fit(x, y))
+
+
+def _bin(values: Array, low: float, high: float, bins: int) -> Array:
+    """The bin of each value, the last one with its upper edge. numpy's histogram2d searches, and takes five times as long."""
+    return np.minimum(((values - low) * (bins / (high - low))).astype(np.intp), bins - 1)
 
 
 def _fit(x: Array, y: Array) -> tuple[float | None, float | None, float | None]:
@@ -161,11 +167,13 @@ def ranges(values: Any, groups: int, order: Any = None) -> Ranges | None:
 
 def group_sums(codes: Any, values: Any, groups: int) -> Array:
     """The sum of the values of each group; NaN where there is none."""
-    codes, values = np.asarray(codes), numbers(values)
+    codes, values = np.asarray(codes, dtype=np.intp), numbers(values)
     there = (codes >= 0) & np.isfinite(values)
     if not there.all():
         codes, values = codes[there], values[there]
     sums = np.bincount(codes, values, minlength=groups)
+    if sums.all():  # only a group whose sum is 0 may have no value
+        return sums
     return np.where(np.bincount(codes, minlength=groups) > 0, sums, np.nan)
 
 
@@ -200,7 +208,7 @@ def top(
     limit: int = 200,
 ) -> Top:
     """The groups with a row, the largest first by the figure `order` (or the first sum)."""
-    codes, maxima = np.asarray(codes), maxima or {}
+    codes, maxima = np.asarray(codes, dtype=np.intp), maxima or {}
     rows = np.bincount(codes[codes >= 0], minlength=groups)
     figures = {name: group_sums(codes, values, groups) for name, values in sums.items()}
     used = np.flatnonzero(rows)

@@ -1,13 +1,14 @@
 #include "support.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static long countdown = -1, seen, live;
 static bool only_once, installed;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the numbers: threads allocate, too */
 
-static void *failing_hook(void *context, void *ptr, size_t size) {
-    (void)context;
+static void *count_and_allocate(void *ptr, size_t size) {
     if (size == 0) {
         live -= ptr != NULL;
         free(ptr);
@@ -23,6 +24,14 @@ static void *failing_hook(void *context, void *ptr, size_t size) {
         countdown--;
     void *memory = realloc(ptr, size);
     live += ptr == NULL && memory != NULL;
+    return memory;
+}
+
+static void *failing_hook(void *context, void *ptr, size_t size) {
+    (void)context;
+    pthread_mutex_lock(&lock);
+    void *memory = count_and_allocate(ptr, size);
+    pthread_mutex_unlock(&lock);
     return memory;
 }
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Protocol
 
 from roastcoffea import _core
-
+from roastcoffea.binning import Array, Tasks, numbers, tasks
 
 # The columns of the table of chunks that tables and charts use. Of a million chunks all columns take seconds.
 CHUNK_COLUMNS = ("t_start", "t_end", "duration", "num_events", "dataset", "file", "entry_start", "entry_stop", "bytes_read",
                  "cpu_user_s", "cpu_system_s", "mem_peak_mb", "worker", "before_process_s", "error", "host")
+# Those that tables show.
+CHUNK_FIGURES = ("duration", "num_events", "bytes_read", "before_process_s", "cpu_user_s", "cpu_system_s", "mem_peak_mb")
+# Of the chart of tasks.
+BINS = 300
+MOST_BARS = 5000
+MOST_ROWS = 100
 
 
 class Results(Protocol):
@@ -36,9 +43,32 @@ class Source:
         self.results = results
         self.run = results.run
         self.metrics: Mapping[str, Any] = results.metrics
-        self.chunks = self.run.chunk_columns(CHUNK_COLUMNS)
+        self._begun: tuple[Future[_core.Table], Future[Tasks | None]] | None = None
         self.summary = _core.Summary(self.run)
         self.tables = {table["id"]: table for table in self.summary.tables if table["shown"]}
+
+    def begin(self) -> tuple[Future[_core.Table], Future[Tasks | None]]:
+        """Begins to make chunks and tasks. Of a large run these two take longest, most of the time without the GIL."""
+        if self._begun is None:
+            threads = ThreadPoolExecutor(2)
+            self._begun = (threads.submit(self.run.chunk_columns, CHUNK_COLUMNS),
+                           threads.submit(tasks, self.run, MOST_BARS, MOST_ROWS, BINS))
+            threads.shutdown(wait=False)
+        return self._begun
+
+    @property
+    def chunks(self) -> _core.Table:
+        return self.begin()[0].result()
+
+    @property
+    def tasks(self) -> Tasks | None:
+        return self.begin()[1].result()
+
+    @cached_property
+    def figures(self) -> dict[str, Array]:
+        """Columns of numbers of the chunks; absent where a chunk has an error."""
+        error = self.chunks.column("error.code")
+        return {name: numbers(self.chunks.column(name), error) for name in CHUNK_FIGURES}
 
     @property
     def start(self) -> float | None:

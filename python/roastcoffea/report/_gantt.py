@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from roastcoffea._core import format_value
-from roastcoffea.binning import Array, Gantt, Tasks, numbers, task_groups, tasks
+from roastcoffea.binning import Array, Gantt, Tasks, numbers, task_groups
 from roastcoffea.drawing import owner_column, short_names, shorten, shorten_path
 from roastcoffea.report._bokeh import Plot, models
 from roastcoffea.report._data import Source
@@ -15,17 +15,11 @@ from roastcoffea.report._look import (
     BLUE, GREY, PALETTE, VERMILION, Chart, Frame, Key, hover, shades,
 )
 
-BINS = 300
-MOST_BARS = 5000
-MOST_ROWS = 100
 MOST_NAMES = 40
 
 
-def gantt_data(source: Source) -> Tasks | None:
-    return tasks(source.run, MOST_BARS, MOST_ROWS, BINS)
-
-
-def gantt_chart(source: Source, frame: Frame, data: Tasks | None) -> Chart | None:
+def gantt_chart(source: Source, frame: Frame) -> Chart | None:
+    data = source.tasks
     if data is None:
         return None
     if data.bars.busy is None:

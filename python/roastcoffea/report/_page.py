@@ -14,19 +14,22 @@ from roastcoffea.report._overview import cards, headline, provenance, quality, t
 from roastcoffea.report._scatter import scatter
 from roastcoffea.report._tables import TABLES
 from roastcoffea.report._look import Chart, Key
-from roastcoffea.report._timelines import timelines
+from roastcoffea.report._timelines import timelines, worker_lines
 
 def page(results: Results, home: Links = ()) -> str:
     """All of it; `home` leads out of the page."""
     source = Source(results)
-    charts = timelines(source)
-    pairs = scatter(source)
+    # Chunks and tasks are made meanwhile: what needs neither of them comes first, what needs the tasks last.
+    source.begin()
+    workers = worker_lines(source)
+    pairs, tables = scatter(source), _tables(source)
+    charts = timelines(source, workers)
     sections = [
         Section("findings", "Findings", findings(source) or ""),
         Section("budget", "Core-second budget", budget(source)),
         Section("time", "Over time", _over_time(charts)),
         Section("chunks", "Runtime and events", _place(pairs[0]) + pairs[1] if pairs else ""),
-        Section("tables", "Tables", _tables(source)),
+        Section("tables", "Tables", tables),
         Section("summary", "Summary", cards(source)),
         Section("quality", "Data quality", quality(source)),
         Section("provenance", "Provenance", provenance(source)),

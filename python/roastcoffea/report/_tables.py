@@ -9,7 +9,7 @@ import numpy as np
 
 from roastcoffea.aggregation.on_demand import MadeOnDemand
 from roastcoffea.binning import Top, numbers, top
-from roastcoffea.report._data import Source
+from roastcoffea.report._data import CHUNK_FIGURES, Source
 from roastcoffea.report._markup import Column, Row, table
 
 LIMIT = 200
@@ -31,7 +31,7 @@ _CHUNKS: _Columns = (
     (Column("Chunks", "1"), "rows"),
     (Column("Failed", "1"), "failed"),
 )
-_SUMS = ("duration", "num_events", "bytes_read", "before_process_s", "cpu_user_s", "cpu_system_s")
+_SUMS = tuple(name for name in CHUNK_FIGURES if name != "mem_peak_mb")
 
 _BRANCHES: _Columns = (
     (Column("Read", "bytes", "compressed; by chunks without an error"), "bytes"),
@@ -99,8 +99,7 @@ def _chunk_table(
     names = chunks.categories(by) if len(chunks) else []
     if not names:
         return ""
-    error = chunks.column("error.code")
-    figures = {name: numbers(chunks.column(name), error) for name in (*_SUMS, "mem_peak_mb")}
+    error, figures = chunks.column("error.code"), source.figures
     found = top(
         chunks.column(f"{by}.code"),
         len(names),

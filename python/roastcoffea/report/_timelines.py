@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from roastcoffea.binning import (
@@ -9,8 +11,8 @@ from roastcoffea.binning import (
 )
 from roastcoffea.drawing import scale_of, time_scale, zero_of
 from roastcoffea.report._bokeh import Plot, models
-from roastcoffea.report._data import Source
-from roastcoffea.report._gantt import BINS, MOST_NAMES, gantt_chart, gantt_data
+from roastcoffea.report._data import BINS, Source
+from roastcoffea.report._gantt import MOST_NAMES, gantt_chart
 from roastcoffea.report._look import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Chart, Frame, Key, hover,
 )
@@ -18,22 +20,36 @@ from roastcoffea.report._look import (
 POINTS = 800
 
 
-def timelines(source: Source) -> list[Chart]:
+class WorkerLines(NamedTuple):
+    """The samples of the workers over time."""
+
+    counts: WorkerCounts | None
+    active_tasks: Timeline | None
+    cpu_share: Timeline | None
+    memory: Timeline | None
+
+
+def worker_lines(source: Source) -> WorkerLines:
+    tracking = source.tracking
+    if tracking is None:
+        return WorkerLines(None, None, None, None)
+    measures = (timeline(tracking, measure, POINTS) for measure in WorkerLines._fields[1:])
+    return WorkerLines(worker_counts(tracking, points=POINTS), *measures)
+
+
+def timelines(source: Source, workers: WorkerLines) -> list[Chart]:
     """Those that have data, from top to bottom."""
-    tasks, workers = gantt_data(source), None
-    if source.tracking is not None:
-        workers = worker_counts(source.tracking, points=POINTS)
-    frame = _frame(source, tasks, workers)
+    rates = _rates(source)
+    frame = _frame(source, source.tasks, workers.counts)
     if frame is None:
         return []
-    rates = _rates(source)
     made = [
-        _workers(frame, workers),
+        _workers(frame, workers.counts),
         _throughput(frame, rates),
-        _tasks(frame, _measure(source, "active_tasks"), rates),
-        _cpu(frame, _measure(source, "cpu_share")),
-        _memory(frame, _measure(source, "memory")),
-        gantt_chart(source, frame, tasks),
+        _tasks(frame, workers.active_tasks, rates),
+        _cpu(frame, workers.cpu_share),
+        _memory(frame, workers.memory),
+        gantt_chart(source, frame),
     ]
     charts = [one for one in made if one is not None]
     if charts:
@@ -81,10 +97,6 @@ def _workers(frame: Frame, data: WorkerCounts | None) -> Chart | None:
     line = plot.step("t", "n", source=values, mode="after", line_color=BLUE, line_width=1.5)
     hover(plot, [line], [frame.clock, ("workers", "@n{0,0}")], line=True)
     return Chart("workers", plot, "Workers")
-
-
-def _measure(source: Source, measure: str) -> Timeline | None:
-    return timeline(source.tracking, measure, POINTS) if source.tracking is not None else None
 
 
 def _band(

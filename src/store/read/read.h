@@ -33,6 +33,11 @@ struct roast_store {
 roast_status roast_read_small(roast_store *store, roast_error *err);
 /* Puts the large ones whose number is above *after into the head; *after becomes the number of the last one. */
 roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *err);
+/* The next part of a walk. `err` is cleared, so that what it says later is of this part. */
+roast_status roast_read_next(roast_part_walk *walk, bool *there, roast_error *err);
+/* `status` is the result of a decoder, or of the run, for the contents of a part; `err` may say why. Anything but a lack
+ * of memory and another version is damage of that part. */
+roast_status roast_read_result(int64_t id, roast_str name, roast_status status, roast_error *err);
 /* Gives the chunks to `take`. */
 roast_status roast_read_chunks(const roast_store *store, roast_chunks_taker take, void *context,
                                roast_error *err);

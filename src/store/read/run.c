@@ -1,4 +1,4 @@
-/* The parts of run.sqlite as a run. */
+/* The small parts of run.sqlite: all of a run but chunks, series and attempts. */
 #include <string.h>
 
 #include "store/read/read.h"
@@ -248,21 +248,18 @@ static roast_status take_small(roast_store *store, const roast_part_walk *part, 
     return is_named(part, ROAST_PART_END) ? ROAST_OK : ROAST_ECORRUPT;
 }
 
-/* Clears `err`, so that what it says later is of this part. */
-static roast_status next_part(roast_part_walk *walk, bool *there, roast_error *err) {
+roast_status roast_read_next(roast_part_walk *walk, bool *there, roast_error *err) {
     if (err != NULL)
         roast_error_reset(err);
     return roast_part_walk_next(walk, there, err);
 }
 
-/* `status` is the result of a decoder, or of the run, for the contents of a part; `err` may say why. */
-static roast_status part_result(const roast_part_walk *part, roast_status status,
-                                roast_error *err) {
+roast_status roast_read_result(int64_t id, roast_str name, roast_status status, roast_error *err) {
     if (status == ROAST_OK || status == ROAST_ENOMEM || status == ROAST_EVERSION)
         return status;
     const char *why = err != NULL ? err->message : "";
-    return roast_db_damaged(err, "part %lld (%.*s) is malformed%s%s", (long long)part->id,
-                            (int)(part->name.len < 64 ? part->name.len : 64), part->name.data,
+    return roast_db_damaged(err, "part %lld (%.*s) is malformed%s%s", (long long)id,
+                            (int)(name.len < 64 ? name.len : 64), name.data,
                             why[0] != '\0' ? ": " : "", why);
 }
 
@@ -270,10 +267,10 @@ static roast_status walk_small(roast_store *store, roast_part_walk *walk, roast_
     bool there, ended = false;
     ROAST_TRY(roast_part_walk_begin(walk, store->db, false, 0, err));
     for (;;) {
-        ROAST_TRY(next_part(walk, &there, err));
+        ROAST_TRY(roast_read_next(walk, &there, err));
         if (!there)
             break;
-        ROAST_TRY(part_result(walk, take_small(store, walk, err), err));
+        ROAST_TRY(roast_read_result(walk->id, walk->name, take_small(store, walk, err), err));
         ended = is_named(walk, ROAST_PART_END);
     }
     /* The parts of a finished file have the numbers from 1 on, and the last one is the end. */
@@ -286,139 +283,6 @@ roast_status roast_read_small(roast_store *store, roast_error *err) {
     roast_part_walk walk = {.statement = NULL};
     ROAST_TRY(roast_run_new(&store->head, err));
     roast_status status = walk_small(store, &walk, err);
-    roast_part_walk_end(&walk);
-    return status;
-}
-
-/* ---- large parts: the first of a kind is taken, the others are appended to it ---- */
-
-static roast_status add_chunks(roast_run *run, const roast_part_walk *part, bool first,
-                               roast_error *err) {
-    roast_chunklog *log;
-    if (!first)
-        return roast_chunklog_merge_packed(roast_run_chunks(run), part->bytes.data, part->bytes.len,
-                                           err);
-    ROAST_TRY(roast_chunklog_decode(part->bytes.data, part->bytes.len, &log, err));
-    roast_run_take_chunks(run, log);
-    return ROAST_OK;
-}
-
-static roast_status add_series(roast_run *run, const roast_part_walk *part, bool first,
-                               roast_error *err) {
-    roast_series *series;
-    ROAST_TRY(roast_series_decode(part->bytes.data, part->bytes.len, &series, err));
-    if (first) {
-        roast_run_take_series(run, series);
-        return ROAST_OK;
-    }
-    roast_status status = roast_series_extend(roast_run_series(run), series, err);
-    roast_series_free(series);
-    return status;
-}
-
-/* Worker and departure of a try have other numbers in the attempts to which it is added. */
-static roast_status add_tries(roast_attempts *into, const roast_attempts *from,
-                              const uint32_t *workers, uint32_t departures, roast_error *err) {
-    roast_attempt_cursor cursor;
-    roast_attempt attempt;
-    roast_attempt_cursor_init(&cursor, from);
-    while (roast_attempt_cursor_next(&cursor, &attempt)) {
-        if (attempt.worker != ROAST_NO_WORKER)
-            attempt.worker = workers[attempt.worker];
-        if (attempt.departure != ROAST_NO_DEPARTURE)
-            attempt.departure += departures;
-        ROAST_TRY(roast_attempts_append(into, &attempt, err));
-        if (attempt.prefix.data != NULL && attempt.kind != ROAST_KIND_foreign)
-            ROAST_TRY(roast_attempts_set_kind(into, attempt.prefix, attempt.kind, err));
-    }
-    return ROAST_OK;
-}
-
-static roast_status extend_attempts(roast_attempts *into, const roast_attempts *from,
-                                    uint32_t *workers, roast_error *err) {
-    uint32_t departures = roast_attempts_departure_count(into);
-    for (uint32_t i = 0; i < roast_attempts_worker_count(from); i++)
-        ROAST_TRY(
-            roast_attempts_add_worker(into, roast_attempts_worker(from, i), &workers[i], err));
-    for (uint32_t i = 0; i < roast_attempts_departure_count(from); i++) {
-        roast_departure departure = roast_attempts_departure(from, i);
-        departure.worker = workers[departure.worker];
-        ROAST_TRY(roast_attempts_add_departure(into, &departure, err));
-    }
-    return add_tries(into, from, workers, departures, err);
-}
-
-static roast_status add_attempts(roast_run *run, const roast_part_walk *part, bool first,
-                                 roast_error *err) {
-    roast_attempts *attempts;
-    ROAST_TRY(roast_attempts_decode(part->bytes.data, part->bytes.len, &attempts, err));
-    if (first) {
-        roast_run_take_attempts(run, attempts);
-        return ROAST_OK;
-    }
-    size_t size = (size_t)roast_attempts_worker_count(attempts) + 1;
-    uint32_t *workers = roast_alloc(size * sizeof *workers);
-    roast_status status = workers == NULL
-                              ? no_memory(err)
-                              : extend_attempts(roast_run_attempts(run), attempts, workers, err);
-    roast_free(workers);
-    roast_attempts_free(attempts);
-    return status;
-}
-
-static roast_status walk_large(roast_store *store, roast_part_walk *walk, int64_t *after,
-                               roast_error *err) {
-    static const struct {
-        const char *name;
-        roast_status (*add)(roast_run *run, const roast_part_walk *part, bool first,
-                            roast_error *err);
-    } kinds[] = {{"chunks", add_chunks}, {"series", add_series}, {"attempts", add_attempts}};
-    bool there, seen[sizeof kinds / sizeof *kinds] = {false};
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, *after, err));
-    for (;;) {
-        ROAST_TRY(next_part(walk, &there, err));
-        if (!there)
-            return ROAST_OK;
-        *after = walk->id;
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (is_named(walk, kinds[i].name)) {
-                roast_status status = kinds[i].add(store->head, walk, !seen[i], err);
-                seen[i] = true;
-                ROAST_TRY(part_result(walk, status, err));
-            }
-    }
-}
-
-roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *err) {
-    roast_part_walk walk = {.statement = NULL};
-    roast_status status = walk_large(store, &walk, after, err);
-    roast_part_walk_end(&walk);
-    return status;
-}
-
-/* ---- chunks alone ---- */
-
-static roast_status walk_chunks(const roast_store *store, roast_part_walk *walk,
-                                roast_chunks_taker take, void *context, roast_error *err) {
-    bool there;
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, 0, err));
-    for (;;) {
-        roast_chunklog *log;
-        ROAST_TRY(next_part(walk, &there, err));
-        if (!there)
-            return ROAST_OK;
-        if (!is_named(walk, "chunks"))
-            continue;
-        ROAST_TRY(part_result(
-            walk, roast_chunklog_decode(walk->bytes.data, walk->bytes.len, &log, err), err));
-        ROAST_TRY(take(context, log, err));
-    }
-}
-
-roast_status roast_read_chunks(const roast_store *store, roast_chunks_taker take, void *context,
-                               roast_error *err) {
-    roast_part_walk walk = {.statement = NULL};
-    roast_status status = walk_chunks(store, &walk, take, context, err);
     roast_part_walk_end(&walk);
     return status;
 }

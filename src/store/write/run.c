@@ -279,11 +279,12 @@ static roast_status write_all(writer *w, const roast_run *run, roast_error *err)
     const roast_series *series = roast_run_series_view(run);
     const roast_attempts *attempts = roast_run_attempts_view(run);
     ROAST_TRY(write_small(w, run, err));
-    if (chunks != NULL)
-        ROAST_TRY(write_chunks(w, chunks, err));
+    /* The chunks come last: a reader decodes the parts before them while it reads them. */
     if (series != NULL)
         ROAST_TRY(put_series(w, "series", series, false, err));
-    return attempts == NULL ? ROAST_OK : put_attempts(w, attempts, err);
+    if (attempts != NULL)
+        ROAST_TRY(put_attempts(w, attempts, err));
+    return chunks == NULL ? ROAST_OK : write_chunks(w, chunks, err);
 }
 
 roast_status roast_write_run(sqlite3 *db, const roast_run *run, bool live, roast_error *err) {
