@@ -6,7 +6,7 @@ picture. NaN is absent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -323,6 +323,64 @@ def _measure(samples: _core.Table, measure: str) -> Array:
     return values / np.where(whole > 0, whole, np.nan)
 
 
+class _Samples(NamedTuple):
+    """Some samples of the workers on a grid of time. They come worker by worker, each in order of time."""
+
+    there: Array  # which of all samples they are
+    start: int  # nanoseconds since 1970
+    time: Array  # of the points, seconds since the start
+    point: Array  # of each sample, as are the next two
+    seconds: Array  # since the start
+    worker: Array  # in the order of the samples
+    begins: Array  # of each worker, as are the next two
+    ends: Array
+    codes: Array
+    held: tuple[Array, Array]
+
+
+def _samples(run: _core.Run, there: Array, points: int) -> _Samples:
+    codes = np.asarray(run.samples.column("worker.code"))[there]
+    when = np.asarray(run.samples.column("timestamp")).astype(np.int64)[there]
+    start, end = int(when.min()), int(when.max())
+    seconds = (when - start) / 1e9
+    time, point = _grid(_ticks(run)[0], start, end, when, points)
+    begins = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+    ends = np.append(begins[1:], len(codes))
+    worker = np.repeat(np.arange(len(begins)), ends - begins)
+    held = _held(worker, seconds, point, begins, ends)
+    return _Samples(there, start, time, point, seconds, worker, begins, ends, codes[begins], held)
+
+
+def timelines(
+    tracking: Tracking,
+    measures: Sequence[str],
+    points: int = 1000,
+    lines: int = 0,
+    line_points: int = 400,
+    smooth: bool = False,
+) -> list[Timeline | None]:
+    """Columns of the samples, or shares, of all workers; and of the `lines` workers with the highest peaks."""
+    run = _run_of(tracking)
+    samples = None
+    made: list[Timeline | None] = []
+    for measure in measures:
+        values = _measure(run.samples, measure)
+        there = np.isfinite(values)
+        if not there.any():
+            made.append(None)
+            continue
+        if samples is None or not np.array_equal(samples.there, there):  # most measures have the same samples
+            samples = _samples(run, there, points)
+        names = run.samples.categories("worker")
+        drawn, values = [], values[there]
+        for one in _highest(samples, values, lines):
+            stretch = slice(samples.begins[one], samples.ends[one])
+            line = (_smooth if smooth else _thin)(samples.seconds[stretch], values[stretch], line_points)
+            drawn.append(Line(names[samples.codes[one]], *line))
+        made.append(Timeline(samples.start / 1e9, samples.time, len(samples.begins), drawn, *_over_workers(samples, values)))
+    return made
+
+
 def timeline(
     tracking: Tracking,
     measure: str,
@@ -331,33 +389,15 @@ def timeline(
     line_points: int = 400,
     smooth: bool = False,
 ) -> Timeline | None:
-    """A column of the samples, or a share, of all workers; and of the `lines` workers with the highest peaks."""
-    run = _run_of(tracking)
-    values = _measure(run.samples, measure)
-    there = np.isfinite(values)
-    if not there.any():
-        return None
-    values, codes = values[there], np.asarray(run.samples.column("worker.code"))[there]
-    when = np.asarray(run.samples.column("timestamp")).astype(np.int64)[there]
-    start, end = int(when.min()), int(when.max())
-    seconds = (when - start) / 1e9
-    time, point = _grid(_ticks(run)[0], start, end, when, points)
-    # The samples come worker by worker, each in order of time.
-    begins = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
-    ends = np.append(begins[1:], len(codes))
-    worker = np.repeat(np.arange(len(begins)), ends - begins)
-    held = _held(worker, seconds, point, begins, ends)
-    peaks = np.maximum.reduceat(values, begins)
-    means = np.add.reduceat(values, begins) / (ends - begins)
-    order = np.lexsort((-means, -peaks))[:lines]
-    names = run.samples.categories("worker")
-    fewer = _smooth if smooth else _thin
-    drawn = []
-    for begin, end in zip(begins[order], ends[order]):
-        line = fewer(seconds[begin:end], values[begin:end], line_points)
-        drawn.append(Line(names[codes[begin]], *line))
-    rows = _over_workers(len(begins), len(time), worker, point, values, held)
-    return Timeline(start / 1e9, time, len(begins), drawn, *rows)
+    """One of them."""
+    return timelines(tracking, [measure], points, lines, line_points, smooth)[0]
+
+
+def _highest(samples: _Samples, values: Array, most: int) -> Array:
+    """The workers with the highest peaks, and of equal ones those with the highest means."""
+    peaks = np.maximum.reduceat(values, samples.begins)
+    means = np.add.reduceat(values, samples.begins) / (samples.ends - samples.begins)
+    return np.lexsort((-means, -peaks))[:most]
 
 
 def _grid(moments: Array, start: int, end: int, when: Array, points: int) -> tuple[Array, Array]:
@@ -381,15 +421,14 @@ def _held(worker: Array, seconds: Array, point: Array, begins: Array, ends: Arra
     return index, between[index]
 
 
-def _over_workers(
-    workers: int, points: int, worker: Array, point: Array, values: Array, held: tuple[Array, Array]
-) -> list[Array]:
+def _over_workers(samples: _Samples, values: Array) -> list[Array]:
     """Sum, mean, min, p10, p50, p90, max at each point."""
-    cell = worker * points + point
+    workers, points, point = len(samples.begins), len(samples.time), samples.point
+    cell = samples.worker * points + point
     counts = np.bincount(cell, minlength=workers * points)
     sums = np.bincount(cell, values, minlength=workers * points)
     means = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-    index, lengths = held
+    index, lengths = samples.held
     ahead = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
     gaps, last = np.repeat(cell[index], lengths) + ahead, np.repeat(values[index], lengths)
     means[gaps] = last

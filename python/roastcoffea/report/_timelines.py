@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from roastcoffea.binning import (
-    Array, Rates, Tasks, Timeline, WorkerCounts, throughput, timeline, worker_counts,
+    Array, Rates, Tasks, Timeline, WorkerCounts, throughput, timelines as worker_timelines, worker_counts,
 )
 from roastcoffea.drawing import scale_of, time_scale, zero_of
 from roastcoffea.report._bokeh import Plot, models
@@ -33,8 +33,8 @@ def worker_lines(source: Source) -> WorkerLines:
     tracking = source.tracking
     if tracking is None:
         return WorkerLines(None, None, None, None)
-    measures = (timeline(tracking, measure, POINTS) for measure in WorkerLines._fields[1:])
-    return WorkerLines(worker_counts(tracking, points=POINTS), *measures)
+    measures = WorkerLines._fields[1:]
+    return WorkerLines(worker_counts(tracking, points=POINTS), *worker_timelines(tracking, measures, POINTS))
 
 
 def timelines(source: Source, workers: WorkerLines) -> list[Chart]:
