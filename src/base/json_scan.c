@@ -1,11 +1,11 @@
 #include "base/json_scan.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -186,13 +186,6 @@ roast_status roast_json_scan_text(roast_str value, roast_buffer *out) {
 
 /* ---- numbers ---- */
 
-static locale_t plain_locale;
-static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
-
-static void make_locale(void) {
-    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
 bool roast_json_scan_number(roast_str value, roast_json_number *out) {
     enum { LONGEST = 64 };
     char text[LONGEST], *end;
@@ -210,9 +203,6 @@ bool roast_json_scan_number(roast_str value, roast_json_number *out) {
         *out = (roast_json_number){true, integer, (double)integer};
         return true;
     }
-    pthread_once(&plain_once, make_locale);
-    if (plain_locale == (locale_t)0)
-        return false;
-    *out = (roast_json_number){.real = strtod_l(text, &end, plain_locale)};
+    *out = (roast_json_number){.real = roast_number_read(text, &end)};
     return *end == '\0' && end != text && isfinite(out->real);
 }

@@ -1,7 +1,10 @@
 #include "base/number.h"
 
 #include <float.h>
+#include <locale.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,34 +13,37 @@
 
 /* ---- as text ---- */
 
+static locale_t plain_locale; /* 0: memory is short */
+static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
+
+static void make_locale(void) {
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+int roast_number_print(char *out, size_t size, const char *format, ...) {
+    va_list values;
+    pthread_once(&plain_once, make_locale);
+    locale_t before = uselocale(plain_locale); /* of this thread; with 0 it stays */
+    va_start(values, format);
+    int len = vsnprintf(out, size, format, values);
+    va_end(values);
+    uselocale(before);
+    return len;
+}
+
+double roast_number_read(const char *text, char **end) {
+    pthread_once(&plain_once, make_locale);
+    return plain_locale != (locale_t)0 ? strtod_l(text, end, plain_locale) : strtod(text, end);
+}
+
 /* The fewest digits that read back as the same number. Up to DBL_DIG of them survive the way through
  * a double, so that printing so many finds any shorter form too, its zeros being cut; below DBL_MIN
  * that does not hold. */
 static void print_shortest(double value, char out[ROAST_NUMBER_TEXT]) {
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     do
-        snprintf(out, ROAST_NUMBER_TEXT, "%.*g", digits, value);
-    while (digits++ < DBL_DECIMAL_DIG && strtod(out, NULL) != value);
-}
-
-/* The locale's decimal point, of any length, becomes ours. True if there is a point or an exponent. */
-static bool to_plain_point(char *text) {
-    bool real = false;
-    char *to = text;
-    for (const char *at = text; *at != '\0';) {
-        size_t plain = strspn(at, "0123456789+-e");
-        real = real || memchr(at, 'e', plain) != NULL;
-        memmove(to, at, plain);
-        to += plain;
-        at += plain;
-        if (*at != '\0') {
-            *to++ = '.';
-            at += strcspn(at, "0123456789+-e");
-            real = true;
-        }
-    }
-    *to = '\0';
-    return real;
+        roast_number_print(out, ROAST_NUMBER_TEXT, "%.*g", digits, value);
+    while (digits++ < DBL_DECIMAL_DIG && roast_number_read(out, NULL) != value);
 }
 
 size_t roast_number_text(double value, char out[ROAST_NUMBER_TEXT]) {
@@ -46,7 +52,7 @@ size_t roast_number_text(double value, char out[ROAST_NUMBER_TEXT]) {
         return strlen(out);
     }
     print_shortest(value, out);
-    if (!to_plain_point(out))
+    if (strpbrk(out, ".e") == NULL)
         strcat(out, ".0");
     return strlen(out);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* From large to small; the last one takes whatever is left. */
 typedef struct scale {
     double least; /* in the unit of the list's first column of values */
@@ -68,7 +70,7 @@ static void put_fixed(char *out, size_t size, double value, int decimals) {
     else if (fabs(value) < halves[decimals])
         snprintf(out, size, value < 0 ? "> -%s" : "< %s", least[decimals]);
     else {
-        snprintf(digits, sizeof digits, "%.*f", decimals, fmax(-1e18, fmin(value, 1e18)));
+        roast_number_print(digits, sizeof digits, "%.*f", decimals, fmax(-1e18, fmin(value, 1e18)));
         put_grouped(out, size, digits, ',');
     }
 }

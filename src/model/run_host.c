@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "roast/proc.h"
 #include "roast/run.h"
 
@@ -48,7 +49,7 @@ static roast_status describe_limits(roast_run *run, roast_error *err) {
     if (!limits.have_cpu)
         return ROAST_OK;
     char quota[32];
-    snprintf(quota, sizeof quota, "%g", limits.cpu_cores);
+    roast_number_print(quota, sizeof quota, "%g", limits.cpu_cores);
     return set_text(run, "cgroup_cpu_cores", quota, err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "render/grid_columns.h"
 #include "render/grid_internal.h"
 #include "render/json_writer.h"
@@ -18,10 +19,10 @@ static void put_percent(double ratio, char *out, size_t size) {
     if (isnan(ratio))
         snprintf(out, size, "-");
     else if (ratio >= 10)
-        snprintf(out, size, ratio >= 100 ? "× %.0f" : "× %.1f", ratio);
+        roast_number_print(out, size, ratio >= 100 ? "× %.0f" : "× %.1f", ratio);
     else
-        snprintf(out, size, fabs(percent) < 0.05 ? "%.1f %%" : "%+.1f %%",
-                 fabs(percent) < 0.05 ? 0 : percent);
+        roast_number_print(out, size, fabs(percent) < 0.05 ? "%.1f %%" : "%+.1f %%",
+                           fabs(percent) < 0.05 ? 0 : percent);
 }
 
 static void put_interval(const roast_change *change, char *out, size_t size) {
@@ -45,7 +46,7 @@ static void put_change(const roast_change *change, char *out, size_t size) {
 /* ---- headline ---- */
 
 static void put_share(double ratio, char *out, size_t size) {
-    snprintf(out, size, "%.1f %%", fabs(ratio - 1) * 100);
+    roast_number_print(out, size, "%.1f %%", fabs(ratio - 1) * 100);
 }
 
 void roast_comparison_headline(const roast_comparison *comparison, char *out, size_t size) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/number.h"
 #include "render/summary.h"
 
 static const char bytes_suffix[] = "_bytes", version_suffix[] = "_version";
@@ -62,7 +63,7 @@ static roast_status add_text(roast_str label, roast_str key, roast_str text, roa
         return roast_grid_add_cell(grid, text, NULL, 0, err);
     memcpy(number, text.data, text.len);
     number[text.len] = '\0';
-    double bytes = strtod(number, &end);
+    double bytes = roast_number_read(number, &end);
     if (end == number || *end != '\0')
         return roast_grid_add_cell(grid, text, NULL, 0, err);
     roast_format_value(roast_value_real(bytes), "bytes", shown, sizeof shown);

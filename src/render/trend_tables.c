@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/statistics/levels.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "render/grid_columns.h"
 #include "render/grid_internal.h"
@@ -124,7 +125,7 @@ enum { CHANGE_TEXT = 48 };
 
 static void put_change(const roast_trend_group *group, uint32_t level, char out[CHANGE_TEXT]) {
     double percent = change_percent(group, level);
-    snprintf(out, CHANGE_TEXT, isnan(percent) ? "-" : "%+.1f %%", percent);
+    roast_number_print(out, CHANGE_TEXT, isnan(percent) ? "-" : "%+.1f %%", percent);
 }
 
 static roast_status add_change(roast_grid *grid, const roast_trend *trend,
@@ -360,9 +361,10 @@ static void put_left_out(const roast_trend *trend, unsigned width, roast_sink *s
 
 static void put_rate(const roast_trend *trend, unsigned width, roast_sink *sink) {
     char text[160];
-    snprintf(text, sizeof text,
-             "In a group without any change, one is found with a probability of at most %.3g %%.",
-             100 * roast_trend_error_rate(trend));
+    roast_number_print(
+        text, sizeof text,
+        "In a group without any change, one is found with a probability of at most %.3g %%.",
+        100 * roast_trend_error_rate(trend));
     roast_text_put_wrapped(sink, roast_str_of(text), 0, 0, width);
     roast_sink_puts(sink, "\n");
 }

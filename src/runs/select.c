@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "roast/text.h"
 #include "runs/found.h"
 
@@ -106,7 +107,7 @@ roast_status roast_found_filter_parse(const char *text, roast_found_filter *out,
     out->text = text + key_len + sign_len;
     if (out->key >= ROAST_FOUND_FIGURE_COUNT)
         return ROAST_OK;
-    out->number = strtod(out->text, &end);
+    out->number = roast_number_read(out->text, &end);
     if (end != out->text && *end == '\0' && !isnan(out->number))
         return ROAST_OK;
     snprintf(hint, ROAST_FOUND_HINT, "a filter is KEY>VALUE, such as \"wall>60\"");

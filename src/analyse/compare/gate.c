@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/compare/internal.h"
+#include "base/number.h"
 
 static const char where[] = "condition";
 
@@ -34,7 +35,7 @@ static roast_status read_condition(roast_str text, condition *out, roast_error *
     *out = (condition){{text.data, sign}, text.data[sign] == '>', 0};
     snprintf(number, sizeof number, "%.*s", (int)(text.len - sign - 2), text.data + sign + 1);
     char *end;
-    out->percent = strtod(number, &end);
+    out->percent = roast_number_read(number, &end);
     if (*end != '\0' || end == number || !isfinite(out->percent))
         return misread(text, err);
     return ROAST_OK;
@@ -123,12 +124,13 @@ static void say_why(const condition *wanted, const roast_change *change, char *w
     if (change->verdict == ROAST_LIKELIHOOD_unknown)
         snprintf(interval, sizeof interval, "no interval: too few chunks or runs");
     else
-        snprintf(interval, sizeof interval, "%+.1f%% to %+.1f%%%s", (change->low - 1) * 100,
-                 (change->high - 1) * 100,
-                 change->verdict == ROAST_LIKELIHOOD_chance ? ", which may be chance" : "");
-    snprintf(why, ROAST_GATE_TEXT, "%.*s changed by %+.1f%% (%s); the limit is %+.1f%%",
-             (int)wanted->name.len, wanted->name.data, (change->ratio - 1) * 100, interval,
-             wanted->percent);
+        roast_number_print(interval, sizeof interval, "%+.1f%% to %+.1f%%%s",
+                           (change->low - 1) * 100, (change->high - 1) * 100,
+                           change->verdict == ROAST_LIKELIHOOD_chance ? ", which may be chance"
+                                                                      : "");
+    roast_number_print(why, ROAST_GATE_TEXT, "%.*s changed by %+.1f%% (%s); the limit is %+.1f%%",
+                       (int)wanted->name.len, wanted->name.data, (change->ratio - 1) * 100,
+                       interval, wanted->percent);
 }
 
 roast_status roast_comparison_gate(const roast_comparison *comparison, roast_str text, bool strict,

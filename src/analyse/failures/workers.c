@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/diagnose/internal.h"
+#include "base/number.h"
 #include "roast/failures.h"
 
 /* A task that a worker had when it left. */
@@ -176,8 +177,8 @@ size_t roast_lost_worker_cause(const roast_lost_worker *lost, char *out, size_t 
     if (lost->departure.expected)
         len = snprintf(out, size, "it was told to leave");
     else if (lost->memory_fraction >= roast_limit.memory_cause)
-        len = snprintf(out, size, "memory reached %.0f%% of the limit %.1f s before", percent,
-                       lost->memory_age);
+        len = roast_number_print(out, size, "memory reached %.0f%% of the limit %.1f s before",
+                                 percent, lost->memory_age);
     else if (lost->silence > roast_limit.silence)
         len = snprintf(out, size, "it had not been heard of for %.0f s", lost->silence);
     else if (lost->others > 0)

@@ -6,6 +6,7 @@
 
 #include "analyse/statistics/intervals.h"
 #include "analyse/what_if/internal.h"
+#include "base/number.h"
 
 static const char where[] = "what if";
 
@@ -46,7 +47,7 @@ roast_status roast_what_if_rate(roast_str text, double *out, roast_error *err) {
     char copy[48] = "", *end;
     if (text.data != NULL && text.len < sizeof copy)
         memcpy(copy, text.data, text.len);
-    double rate = strtod(copy, &end);
+    double rate = roast_number_read(copy, &end);
     bool number = end != copy && rate > 0 && rate < 1e15;
     end += *end == ' ';
     for (unsigned i = 0; i < sizeof prefixes / sizeof *prefixes; i++)

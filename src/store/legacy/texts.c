@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "store/legacy/internal.h"
 
 #define SECOND INT64_C(1000000000)
@@ -242,7 +243,7 @@ int roast_legacy_tuple(roast_str text, char *bytes, roast_str *out, int max) {
 
 static bool take_real(const char **at, double *out) {
     char *end;
-    *out = strtod(*at, &end);
+    *out = roast_number_read(*at, &end);
     if (end == *at || !isfinite(*out))
         return false;
     *at = end + strspn(end, " \t\r\n");
