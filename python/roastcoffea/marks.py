@@ -1,7 +1,8 @@
 """Attributes that collectors set on the user's objects, and remove again.
 
 Several collectors, in several threads, may put the same attribute on one object. The last one in force decides the
-value. The original value is restored when all are removed, in any order.
+value. The original value is restored when all are removed, in any order. A value that somebody else has set meanwhile
+stays.
 """
 
 from __future__ import annotations
@@ -45,15 +46,25 @@ class Mark:
         with _lock:
             return [mark._value for mark in _attributes[self._key].marks] if self._key in _attributes else []
 
+    def _in_force(self) -> bool:
+        with suppress(Exception):
+            own = vars(self._owner) if hasattr(self._owner, "__dict__") else {}
+            # An object may keep its attributes elsewhere.
+            return (own[self._name] if self._name in own else getattr(self._owner, self._name)) is self._value
+        return False
+
     def take_off(self) -> None:
         """A second call does nothing."""
         with _lock:
             there = _attributes[self._key] if self._key in _attributes else None
             if there is None or self not in there.marks:
                 return
+            ours = there.marks[-1] is self and self._in_force()
             there.marks[:] = [mark for mark in there.marks if mark is not self]
             if not there.marks:
                 del _attributes[self._key]
+            if not ours:
+                return
             value = there.marks[-1]._value if there.marks else there.before
             with suppress(Exception):
                 if value is GONE:

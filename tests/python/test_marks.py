@@ -57,6 +57,21 @@ def test_in_any_order(order):
     assert put[0].others() == []
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_what_the_user_sets_meanwhile_stays(order):
+    thing = Thing()
+    put = [Mark(thing, "flag", value) for value in ("first", "second")]
+    thing.flag = "the user's"
+    for number in order:
+        put[number].take_off()
+        assert there(thing) == "the user's"
+    del thing.flag
+    mark = Mark(thing, "flag", "third")
+    del thing.flag
+    mark.take_off()
+    assert there(thing) is GONE
+
+
 def test_an_attribute_of_the_class_is_hidden_and_not_changed():
     class Flagged(Thing):
         flag = "class"

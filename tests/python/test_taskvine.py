@@ -319,6 +319,35 @@ def test_nothing_stays_with_the_manager(tmp_path):
     assert kept() is None  # without the collector of cycles: the port is free at once
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_collectors_of_one_executor(order, tmp_path):
+    executor = TaskVineExecutor("raise", tmp_path)
+    sources = [TaskVineSource(executor) for _ in range(2)]
+    for source in sources:
+        source.begin(None)
+    manager = Manager("raise", tmp_path)
+    executor.custom_init(manager)
+    while manager.wait(5) is not None:
+        pass
+    found = [sources[number].end(Ran()) for number in order[:1]]
+    assert {"submit", "wait"} <= set(vars(manager))  # the other one listens still
+    found += [sources[number].end(Ran()) for number in order[1:]]
+    assert not {"submit", "wait"} & set(vars(manager)) and executor.custom_init is None
+    for one in found:
+        assert "told to raise" in str([each for each in one.attempts.records() if each["outcome"] == "raised"])
+
+
+def test_what_the_user_sets_on_the_manager_meanwhile_stays(tmp_path):
+    executor = TaskVineExecutor("raise", tmp_path)
+    source = TaskVineSource(executor)
+    source.begin(None)
+    manager = Manager("raise", tmp_path)
+    executor.custom_init(manager)
+    manager.wait = executor.custom_init = print
+    source.abandon()
+    assert manager.wait is print and executor.custom_init is print and "submit" not in vars(manager)
+
+
 def test_a_manager_is_free_while_the_run_goes_on(tmp_path):
     executor = TaskVineExecutor("raise", tmp_path)
     source = TaskVineSource(executor)

@@ -20,6 +20,7 @@ from roastcoffea._core import TaskVineLog, WorkerSeries
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.endings import describe_text
 from roastcoffea.guard import Notes, attempt, hook
+from roastcoffea.marks import Mark
 
 __all__ = ["TaskVineSource"]
 
@@ -76,29 +77,28 @@ class _Watch:
         self.logs: list[str] = []  # in the order of the managers
         self.raised: dict[str, dict[int, tuple[str, str]]] = {}  # by log and task: type and message
         self.pieces: dict[str, dict[int, tuple[Any, ...]]] = {}  # by log and task: the chunk
-        self._executor = executor
-        self._theirs = executor.custom_init
-        self._ours = self._chain(self._theirs)
         self._managers: list[weakref.ref[Any]] = []
         self._seen: tuple[str, TaskVineLog] | None = None  # a log while it grows, and its reader
-        executor.custom_init = self._ours
+        self._stopped = False
+        self._mark = Mark(executor, "custom_init", self._chain(executor.custom_init))
 
     def _chain(self, theirs: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
         def custom_init(manager: Any) -> Any:
             result = theirs(manager) if theirs is not None else None
-            _meet(self, manager)
+            if not self._stopped:  # another collector may call it still
+                _meet(self, manager)
             return result
 
         return custom_init
 
     def stop(self) -> None:
-        """Nothing of ours stays with the user's objects. A custom_init that the user has set meanwhile stays."""
-        if self._executor.custom_init is self._ours:
-            self._executor.custom_init = self._theirs
+        """Nothing of ours stays with the user's objects. What the user has set meanwhile stays."""
+        self._stopped = True
+        self._mark.take_off()
         for known in self._managers:
             if (manager := known()) is not None:
                 for name in ("submit", "wait"):
-                    if isinstance(vars(manager).get(name), _Call):
+                    if isinstance(call := vars(manager).get(name), _Call) and not call.forget(self):
                         delattr(manager, name)
 
     def look(self) -> WorkerSeries | None:
@@ -165,16 +165,33 @@ def _inside_others(spans: list[tuple[int, int]]) -> int:
 
 
 class _Call:
-    """A method of one manager; a hook hears what it returned and was given. It holds no reference to the manager."""
+    """A method of one manager; hooks hear what it returned and was given, one of each watch. It holds no reference to the
+    manager."""
 
-    def __init__(self, manager: Any, name: str, heard: Callable[..., None], known: dict[int, Any]) -> None:
-        self._manager, self._name, self._heard, self._known = weakref.ref(manager), name, heard, known
+    def __init__(self, manager: Any, name: str) -> None:
+        self._manager, self._name = weakref.ref(manager), name
+        self._hooks: dict[_Watch, tuple[Callable[..., None], dict[int, Any]]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         manager = self._manager()
         result = getattr(type(manager), self._name)(manager, *args, **kwargs)
-        self._heard(self._known, result, *args, **kwargs)
+        for heard, known in list(self._hooks.values()):
+            heard(known, result, *args, **kwargs)
         return result
+
+    def forget(self, watch: _Watch) -> int:
+        """How many watches are left."""
+        self._hooks.pop(watch, None)
+        return len(self._hooks)
+
+
+def _listen(watch: _Watch, manager: Any, name: str, heard: Callable[..., None], known: dict[int, Any]) -> None:
+    call = vars(manager).get(name)
+    if call is None:
+        call = _Call(manager, name)
+        setattr(manager, name, call)
+    if isinstance(call, _Call):  # one of the user's own stays
+        call._hooks[watch] = heard, known
 
 
 @hook("TaskVine: the manager")
@@ -187,10 +204,8 @@ def _meet(watch: _Watch, manager: Any) -> None:
     watch._managers.append(weakref.ref(manager))
     watch.logs.append(place)
     pieces = watch.pieces.setdefault(place, {})
-    if "wait" not in vars(manager):  # one of the user's own stays
-        manager.wait = _Call(manager, "wait", _waited, raised)
-    if "submit" not in vars(manager):
-        manager.submit = _Call(manager, "submit", _submitted, pieces)
+    _listen(watch, manager, "wait", _waited, raised)
+    _listen(watch, manager, "submit", _submitted, pieces)
 
 
 @hook("TaskVine: the chunk of a task")
