@@ -29,6 +29,15 @@ PyObject *ext_sink_text(roast_sink *sink) {
     return text;
 }
 
+PyObject *ext_written(const void *of, void (*write)(const void *of, roast_sink *sink)) {
+    roast_sink *sink;
+    roast_error err;
+    if (ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
+        return NULL;
+    write(of, sink);
+    return ext_sink_text(sink);
+}
+
 PyObject *ext_text(roast_str text) {
     return text.data == NULL ? Py_NewRef(Py_None) : ext_text_or_null(text);
 }

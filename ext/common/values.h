@@ -34,6 +34,8 @@ PyObject *ext_text_of(PyObject *object, const char *what, roast_str *out);
 PyObject *ext_sink_bytes(roast_sink *sink);
 /* The same as text. */
 PyObject *ext_sink_text(roast_sink *sink);
+/* The text that `write` writes. NULL with an exception set. */
+PyObject *ext_written(const void *of, void (*write)(const void *of, roast_sink *sink));
 PyObject *ext_text(roast_str text);         /* None for the absent string */
 PyObject *ext_text_or_null(roast_str text); /* a str, broken UTF-8 replaced; NULL on failure only */
 

@@ -196,21 +196,32 @@ static PyObject *vine_figures(PyObject *op, void *unused) {
     return all;
 }
 
-static PyObject *vine_present(PyObject *op, void *unused) {
-    (void)unused;
-    const vine_object *self = (vine_object *)op;
+/* A dict by the names of the workers. `value_of` returns NULL without an exception for a worker that is left out. */
+static PyObject *by_worker(const vine_object *self,
+                           PyObject *(*value_of)(const roast_taskvine *log, uint32_t worker)) {
     if (check_idle(self) != 0)
         return NULL;
     const roast_attempts *attempts = roast_taskvine_attempts(self->log);
     uint32_t count = attempts != NULL ? roast_attempts_worker_count(attempts) : 0;
     PyObject *all = PyDict_New();
     for (uint32_t i = 0; all != NULL && i < count; i++) {
-        int32_t cores = roast_taskvine_worker_cores(self->log, i);
-        if (cores >= 0 && ext_put_pair(all, ext_text(roast_attempts_worker(attempts, i)),
-                                       PyLong_FromLong(cores)) != 0)
+        PyObject *value = value_of(self->log, i);
+        if (value == NULL && PyErr_Occurred() == NULL)
+            continue;
+        if (ext_put_pair(all, ext_text(roast_attempts_worker(attempts, i)), value) != 0)
             Py_CLEAR(all);
     }
     return all;
+}
+
+static PyObject *cores_of(const roast_taskvine *log, uint32_t worker) {
+    int32_t cores = roast_taskvine_worker_cores(log, worker);
+    return cores >= 0 ? PyLong_FromLong(cores) : NULL;
+}
+
+static PyObject *vine_present(PyObject *op, void *unused) {
+    (void)unused;
+    return by_worker((vine_object *)op, cores_of);
 }
 
 static PyObject *note_at(const void *source, uint32_t index) {
@@ -225,21 +236,14 @@ static PyObject *vine_notes(PyObject *op, void *unused) {
     return ext_list(self->log, roast_taskvine_note_count(self->log), note_at);
 }
 
+static PyObject *offset_of(const roast_taskvine *log, uint32_t worker) {
+    int64_t us = roast_taskvine_clock_offset(log, worker);
+    return us != 0 ? PyFloat_FromDouble((double)us / 1e6) : NULL;
+}
+
 static PyObject *vine_offsets(PyObject *op, void *unused) {
     (void)unused;
-    const vine_object *self = (vine_object *)op;
-    if (check_idle(self) != 0)
-        return NULL;
-    const roast_attempts *attempts = roast_taskvine_attempts(self->log);
-    uint32_t count = attempts != NULL ? roast_attempts_worker_count(attempts) : 0;
-    PyObject *all = PyDict_New();
-    for (uint32_t i = 0; all != NULL && i < count; i++) {
-        int64_t us = roast_taskvine_clock_offset(self->log, i);
-        if (us != 0 && ext_put_pair(all, ext_text(roast_attempts_worker(attempts, i)),
-                                    PyFloat_FromDouble((double)us / 1e6)) != 0)
-            Py_CLEAR(all);
-    }
-    return all;
+    return by_worker((vine_object *)op, offset_of);
 }
 
 /* ---- the type ---- */

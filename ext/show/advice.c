@@ -1,6 +1,7 @@
 /* Advice: settings for the next run, by the engine. */
 #include "common/errors.h"
 #include "common/values.h"
+#include "show/tables.h"
 #include "run/run.h"
 
 #include "roast/advice_text.h"
@@ -53,14 +54,12 @@ static PyObject *advice_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_sink_text(sink);
 }
 
-static PyObject *advice_json(PyObject *op, PyObject *unused) {
-    roast_sink *sink;
-    roast_error err;
-    (void)unused;
-    if (ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
-        return NULL;
-    roast_advice_json(((advice_object *)op)->advice, sink);
-    return ext_sink_text(sink);
+static void write_json(const void *of, roast_sink *sink) {
+    roast_advice_json(of, sink);
+}
+
+static PyObject *advice_json(PyObject *op, PyObject *Py_UNUSED(ignored)) {
+    return ext_written(((advice_object *)op)->advice, write_json);
 }
 
 /* ---- the type ---- */

@@ -59,43 +59,29 @@ static void comparison_dealloc(PyObject *op) {
 
 /* ---- output ---- */
 
-static PyObject *comparison_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {"width", "color", NULL};
-    unsigned int width = 80;
-    int color = 0;
-    roast_sink *sink;
-    roast_error err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Ip:draw", keywords, &width, &color) ||
-        ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
-        return NULL;
-    if (ext_raised(roast_comparison_draw(((comparison_object *)op)->comparison, width, color != 0,
-                                         sink, &err),
-                   &err) != 0) {
-        roast_sink_free(sink);
-        return NULL;
-    }
-    return ext_sink_text(sink);
+static roast_status draw(const void *of, unsigned width, bool color, roast_sink *sink,
+                         roast_error *err) {
+    return roast_comparison_draw(of, width, color, sink, err);
 }
 
-static PyObject *comparison_json(PyObject *op, PyObject *unused) {
-    (void)unused;
-    roast_sink *sink;
-    roast_error err;
-    if (ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
-        return NULL;
-    roast_comparison_json(((comparison_object *)op)->comparison, sink);
-    return ext_sink_text(sink);
+static PyObject *comparison_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
+    return ext_drawn(((comparison_object *)op)->comparison, draw, args, kwargs);
+}
+
+static void write_json(const void *of, roast_sink *sink) {
+    roast_comparison_json(of, sink);
+}
+
+static PyObject *comparison_json(PyObject *op, PyObject *Py_UNUSED(ignored)) {
+    return ext_written(((comparison_object *)op)->comparison, write_json);
 }
 
 static PyObject *table_at(const void *comparison, uint32_t index) {
-    roast_grid *grid;
+    roast_grid *grid = NULL;
     roast_error err;
-    if (ext_raised(roast_comparison_table(comparison, (roast_compare_table)index, &grid, &err),
-                   &err) != 0)
-        return NULL;
-    PyObject *table = ext_table_dict(grid, roast_grid_row_count(grid) > 0);
-    roast_grid_free(grid);
-    return table;
+    roast_status status =
+        roast_comparison_table(comparison, (roast_compare_table)index, &grid, &err);
+    return ext_table_taken(status, grid, &err);
 }
 
 static PyObject *comparison_tables(PyObject *op, void *unused) {

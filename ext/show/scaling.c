@@ -98,14 +98,10 @@ static PyObject *scaling_json(PyObject *op, PyObject *wanted) {
 }
 
 static PyObject *table_at(const void *view, uint32_t index) {
-    roast_grid *grid;
+    roast_grid *grid = NULL;
     roast_error err;
-    if (ext_raised(roast_scaling_table(view, (roast_scaling_table_number)index, &grid, &err),
-                   &err) != 0)
-        return NULL;
-    PyObject *table = ext_table_dict(grid, roast_grid_row_count(grid) > 0);
-    roast_grid_free(grid);
-    return table;
+    roast_status status = roast_scaling_table(view, (roast_scaling_table_number)index, &grid, &err);
+    return ext_table_taken(status, grid, &err);
 }
 
 static PyObject *scaling_tables(PyObject *op, PyObject *wanted) {

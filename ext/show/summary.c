@@ -290,6 +290,29 @@ PyObject *ext_table_dict(const roast_grid *grid, bool shown) {
                          PyBool_FromLong(shown));
 }
 
+PyObject *ext_drawn(const void *of, ext_draw draw, PyObject *args, PyObject *kwargs) {
+    static char *keywords[] = {"width", "color", NULL};
+    unsigned int width = 80;
+    int color = 0;
+    roast_sink *sink;
+    roast_error err;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Ip:draw", keywords, &width, &color) ||
+        ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
+        return NULL;
+    if (ext_raised(draw(of, width, color != 0, sink, &err), &err) == 0)
+        return ext_sink_text(sink);
+    roast_sink_free(sink);
+    return NULL;
+}
+
+PyObject *ext_table_taken(roast_status status, roast_grid *grid, const roast_error *err) {
+    if (ext_raised(status, err) != 0)
+        return NULL;
+    PyObject *table = ext_table_dict(grid, roast_grid_row_count(grid) > 0);
+    roast_grid_free(grid);
+    return table;
+}
+
 static PyObject *table_at(const void *summary, uint32_t index) {
     return ext_table_dict(roast_summary_at(summary, index), roast_summary_shows(summary, index));
 }

@@ -136,23 +136,19 @@ static PyObject *trend_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_sink_text(sink);
 }
 
+static void write_json(const void *of, roast_sink *sink) {
+    roast_trend_json(of, sink);
+}
+
 static PyObject *trend_json(PyObject *op, PyObject *Py_UNUSED(ignored)) {
-    roast_sink *sink;
-    roast_error err;
-    if (ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
-        return NULL;
-    roast_trend_json(((trend_object *)op)->trend, sink);
-    return ext_sink_text(sink);
+    return ext_written(((trend_object *)op)->trend, write_json);
 }
 
 static PyObject *table_at(const void *trend, uint32_t index) {
-    roast_grid *grid;
+    roast_grid *grid = NULL;
     roast_error err;
-    if (ext_raised(roast_trend_table(trend, index, &grid, &err), &err) != 0)
-        return NULL;
-    PyObject *table = ext_table_dict(grid, roast_grid_row_count(grid) > 0);
-    roast_grid_free(grid);
-    return table;
+    roast_status status = roast_trend_table(trend, index, &grid, &err);
+    return ext_table_taken(status, grid, &err);
 }
 
 static PyObject *trend_tables(PyObject *op, PyObject *Py_UNUSED(ignored)) {
