@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
+from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 
 import pytest
 from leaks import CALLS, assert_nothing_is_kept, calls_of
@@ -213,6 +213,64 @@ USES = [
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.__name__)
 def test_no_leak(use):
     assert_nothing_is_kept(use, 200)
+
+
+def full_run():
+    from run_samples import full_chunk
+
+    series, attempts = _core.WorkerSeries(), _core.Attempts()
+    series.join("tcp://10.0.0.0:4000", 1.79e9, 2)
+    attempts.add("process-1", worker="tcp://10.0.0.0:4000", start=1.79e9, stop=1.79e9 + 1)
+    return _core.Run(chunks=[full_chunk(i) for i in range(3)], series=series, attempts=attempts, t_start=1.79e9,
+                     t_end=1.79e9 + 3, processor_name="process", meta={"host": "here"}, notes=["one"])
+
+
+def full_vine_log():
+    log = _core.TaskVineLog()
+    log.feed(VINE_LOG.read_bytes())
+    return log
+
+
+def full_tree():
+    tree = _core.ProcessTree()
+    tree.sample()
+    return tree
+
+
+RUN = full_run()
+# An object of every type that has attributes.
+FULL = {
+    "ProcessTree": full_tree,
+    "TaskVineLog": full_vine_log,
+    "WorkerSeries": lambda: RUN.series,
+    "Attempts": lambda: RUN.attempts,
+    "Run": full_run,
+    "Summary": lambda: _core.Summary(RUN),
+    "Comparison": lambda: _core.Comparison([("a", RUN)], [("b", RUN)]),
+    "Table": lambda: RUN.chunks,
+}
+
+
+def getters():
+    """The attributes of all types, by the name of the type."""
+    for name, kind in vars(_core).items():
+        found = [key for key, entry in vars(kind).items() if not key.startswith("_")
+                 and isinstance(entry, (GetSetDescriptorType, MemberDescriptorType))] if isinstance(kind, type) else []
+        if found and not name.startswith("_"):
+            yield name, found
+
+
+@pytest.mark.parametrize(("name", "attributes"), list(getters()), ids=lambda value: value if isinstance(value, str) else "")
+def test_no_leak_of_attributes(name, attributes):
+    made = FULL[name]()  # a type that is missing there fails
+    assert type(made).__name__ == name
+
+    def use():
+        for attribute in attributes:
+            getattr(made, attribute)
+            getattr(FULL[name]() if name == "Run" else made, attribute)  # of a new run the first time is another one
+
+    assert_nothing_is_kept(use, 100)
 
 
 def test_memory_of_the_engine_is_given_back():

@@ -115,10 +115,10 @@ double roast_draw_normal(roast_draw *draw);
 /* ---- tasks to play ---- */
 
 /* A part of a recorded chunk in a new one. */
-typedef struct roast_piece {
+typedef struct roast_chunk_part {
     uint32_t chunk;
     float events;
-} roast_piece;
+} roast_chunk_part;
 
 typedef struct roast_plan {
     const roast_past *past;
@@ -128,7 +128,7 @@ typedef struct roast_plan {
     uint32_t times;
     uint32_t *
         first_piece; /* of each task, and one more; NULL: the recorded chunks are played, as `kept` lists them */
-    roast_piece *pieces;
+    roast_chunk_part *pieces;
     uint32_t *kept; /* the chunks that are not left out */
     size_t n_kept;
     double *costs;       /* of the recorded chunks, drawn anew */

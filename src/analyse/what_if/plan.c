@@ -169,7 +169,7 @@ static roast_status add_piece(cutting *c, uint32_t chunk, double events) {
     ROAST_TRY(roast_array_reserve(&pieces, &c->pieces_capacity, sizeof *c->plan->pieces,
                                   c->n_pieces + 1));
     c->plan->pieces = pieces;
-    c->plan->pieces[c->n_pieces++] = (roast_piece){chunk, (float)events};
+    c->plan->pieces[c->n_pieces++] = (roast_chunk_part){chunk, (float)events};
     return ROAST_OK;
 }
 
@@ -385,7 +385,7 @@ static void fill_task(roast_plan *plan, size_t task, size_t to) {
     double seconds = 0, bytes = 0, fixed = 0, described = 0, events = 0;
     double read = 0, columns = 0, share = 0, beyond = 0;
     for (uint32_t at = plan->first_piece[task]; at < plan->first_piece[task + 1]; at++) {
-        const roast_piece *piece = &plan->pieces[at];
+        const roast_chunk_part *piece = &plan->pieces[at];
         const roast_past_chunk *chunk = &plan->past->chunks[piece->chunk];
         double cost = plan->costs[piece->chunk], part = (double)piece->events;
         if (part < 0) { /* the whole chunk */
