@@ -74,11 +74,13 @@ def _number_cell(value: Any, shown: str) -> str:
     return f"<td{key}>{text(shown)}</td>"
 
 
-def _cells(column: Column, values: Sequence[Any]) -> list[str]:
-    """Those of one column, in one unit; none if no row has something."""
+def _cells(column: Column, values: Sequence[Any], apart: int = 0) -> list[str]:
+    """Those of one column, in one unit; none if no row has something. The last `apart` of them have a unit of their own:
+    next to the sum of a thousand files the largest one would show as 0."""
     if column.unit is None:
         return [_name_cell(value) for value in values]
-    shown = format_column(values, column.unit)
+    alike = len(values) - apart
+    shown = [*format_column(values[:alike], column.unit), *format_column(values[alike:], column.unit)]
     return [_number_cell(*one) for one in zip(values, shown)] if any(one != "-" for one in shown) else []
 
 
@@ -92,7 +94,8 @@ def table(
     """A table that is sorted by a click on a heading; `rest` stays below. `first`: the column by
     which the rows come sorted already."""
     shown = rows if rest is None else [*rows, rest]
-    cells = [_cells(column, [row.cells[place] for row in shown]) for place, column in enumerate(columns)]
+    apart = int(rest is not None)
+    cells = [_cells(column, [row.cells[place] for row in shown], apart) for place, column in enumerate(columns)]
     head = "".join(_heading(column, place == first) for place, column in enumerate(columns) if cells[place])
     lines = [f"<tr>{''.join(line)}</tr>" for line in zip(*filter(None, cells))]
     foot = "" if rest is None else f"<tfoot>{lines.pop()}</tfoot>"
