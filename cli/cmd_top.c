@@ -275,12 +275,11 @@ const cli_verb cli_verb_top = {
     .name = "top",
     .usage = "[RUN|DIR] [OPTION ...]",
     .summary = "a run in the terminal, while it goes on",
-    .details =
-        "Shows a run that is being measured: progress, event rate now and so far, budget,\n"
-        "sections, workers, the last failures. RUN is a measurement; of a DIR (without\n"
-        "it: this folder) the newest run that goes on. The collector must write to disk:\n"
-        "MetricsCollector(..., output_dir=...). q leaves. Without a terminal, or on one that\n"
-        "is \"dumb\", it prints a line at each look, until the run ends.\n",
+    .details = "Shows a run that is being measured: progress, event rate now and so far, budget,\n"
+               "sections, workers, the last failures. RUN is a measurement; of a DIR (without\n"
+               "it: this folder) the newest run that goes on. The collector must write to disk:\n"
+               "MetricsCollector(..., output_dir=...). q leaves. Without a terminal, or on\n"
+               "one that is \"dumb\", it prints a line at each look, until the run ends.\n",
     .options = options,
     .run = run,
 };
