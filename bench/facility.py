@@ -63,12 +63,16 @@ def rows(harness: Harness) -> Iterator[Row]:
             raise AssertionError("the run is not shown")
         if workers == WORKERS[0]:
             yield Row("facility/a record", "s", _timed(harness, lambda: [run.take(data) for data in messages], RECORDS))
-        run.take(messages[0])
+        for data in messages[:DATASETS]:
+            run.take(data)
         answers: dict[str, Callable[[], object]] = {
             "/metrics": _exposed._collector.collect, "/roast/metrics": lambda: _exposed.metrics_text([run]),
             "/roast": lambda: _dask.runs_page([run]),
         }
         for path, answer in answers.items():
+            # A collector that fails answers with nothing, and fast.
+            if not answer():
+                raise AssertionError(f"{path} is empty")
             yield Row(f"facility/{path}, {workers:,} workers", "s", _timed(harness, answer))
         _exposed._drop(run)
     with tempfile.TemporaryDirectory() as folder:

@@ -130,7 +130,9 @@ void cli_put_verb_help(roast_sink *out, const cli_verb *verb);
 cli_exit cli_fail_safe(void);
 /* Columns: COLUMNS, or those of the terminal, or CLI_WIDTH. */
 unsigned cli_terminal_width(int fd);
-/* Whether output there may be coloured: a terminal, and no NO_COLOR. */
+/* Whether escape sequences work there: a terminal that is not "dumb". */
+bool cli_terminal_moves(int fd);
+/* Whether output there may be coloured: such a terminal, and no NO_COLOR. */
 bool cli_terminal_color(int fd);
 
 /* ---- text ---- */

@@ -16,7 +16,7 @@ typedef struct request {
     const char *path;
     int form;
     int table; /* -1: not told */
-    bool samples, safe;
+    bool all, samples, safe;
     const char *output;
 } request;
 
@@ -47,6 +47,10 @@ static const cli_option options[] = {
     {CLI_CALL, 't', "table", "TABLE",
      "with --csv: chunks (the default), sections, samples or reads", .take = take_table},
     {CLI_FLAG, '\0', "safe", NULL, CLI_SAFE_TEXT, offsetof(request, safe)},
+    {CLI_FLAG, '\0', "all", NULL,
+     "with --openmetrics: also sections, storage, files, branches, workers and tasks, and every "
+     "dataset beyond 100; each becomes a label",
+     offsetof(request, all)},
     {CLI_FLAG, '\0', "samples", NULL,
      "with --openmetrics: also the samples of the workers, each with its time",
      offsetof(request, samples)},
@@ -64,6 +68,8 @@ static cli_exit check(const request *wanted) {
         return cli_fail(CLI_USAGE, "add --csv", "--table is for --csv");
     if (wanted->safe && wanted->form != CSV)
         return cli_fail_safe();
+    if (wanted->all && wanted->form != OPENMETRICS)
+        return cli_fail(CLI_USAGE, "add --openmetrics", "--all is for --openmetrics");
     if (wanted->samples && wanted->form != OPENMETRICS)
         return cli_fail(CLI_USAGE, "add --openmetrics, or use --csv --table samples",
                         "--samples is for --openmetrics");
@@ -85,9 +91,11 @@ static roast_str name_of(const char *path) {
 
 static void write_openmetrics(const measured *it, const request *wanted, roast_sink *sink) {
     char *whole = realpath(wanted->path, NULL);
+    int form = ROAST_OPENMETRICS | (wanted->all ? ROAST_OPENMETRICS_TABLES : 0) |
+               (wanted->samples ? ROAST_OPENMETRICS_SAMPLES : 0);
     roast_openmetrics_write(it->metrics, it->findings, it->about,
-                            name_of(whole != NULL ? whole : wanted->path),
-                            wanted->samples ? ROAST_OPENMETRICS_SAMPLES : ROAST_OPENMETRICS, sink);
+                            name_of(whole != NULL ? whole : wanted->path), (roast_exposition)form,
+                            sink);
     free(whole);
 }
 

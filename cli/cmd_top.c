@@ -1,6 +1,5 @@
 #include "top.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,16 +50,15 @@ static roast_status find_live(const char *folder, roast_sink *path, bool *found,
 
 /* ---- the terminal ---- */
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t ends, resized, suspended;
 
-static void stop(int signal_) {
-    (void)signal_;
-    stopped = 1;
-}
-
-/* For a new size of the window: that a call was interrupted is all that matters. */
-static void wake(int signal_) {
-    (void)signal_;
+static void take_signal(int signal_) {
+    if (signal_ == SIGWINCH)
+        resized = 1;
+    else if (signal_ == SIGTSTP)
+        suspended = 1;
+    else
+        ends = 1;
 }
 
 typedef struct screen {
@@ -69,34 +67,64 @@ typedef struct screen {
     sigset_t waits; /* the signals that are blocked while it waits */
 } screen;
 
-static void enter(screen *on) {
-    const struct sigaction action = {.sa_handler = stop};
-    on->is_terminal = isatty(STDOUT_FILENO);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    sigaction(SIGWINCH, &(struct sigaction){.sa_handler = wake}, NULL);
-    /* One that comes before the wait must not be lost. */
-    sigset_t window;
-    sigemptyset(&window);
-    sigaddset(&window, SIGWINCH);
-    sigprocmask(SIG_BLOCK, &window, &on->waits);
-    sigdelset(&on->waits, SIGWINCH);
+/* Signals arrive during the wait alone, so that none is lost before it. */
+static void take_signals(screen *on) {
+    static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (on->is_terminal || taken[i] != SIGTSTP) {
+            sigaction(taken[i], &(struct sigaction){.sa_handler = take_signal}, NULL);
+            sigaddset(&set, taken[i]);
+        }
+    sigprocmask(SIG_BLOCK, &set, &on->waits);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        sigdelset(&on->waits, taken[i]);
+}
+
+static void enter(screen *on, roast_sink *out) {
     on->reads_keys = on->is_terminal && tcgetattr(STDIN_FILENO, &on->before) == 0;
     if (on->reads_keys) {
         struct termios keys = on->before;
         keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         tcsetattr(STDIN_FILENO, TCSANOW, &keys);
     }
+    if (on->is_terminal)
+        roast_sink_puts(out, "\x1b[?1049h\x1b[?25l");
 }
 
-static void leave(const screen *on) {
+/* Messages that follow are for the screen that was there before. */
+static void leave(const screen *on, roast_sink *out) {
+    roast_error err;
+    if (on->is_terminal)
+        roast_sink_puts(out, "\x1b[?25h\x1b[?1049l");
+    (void)roast_sink_finish(out, &err); /* a failure sticks to the sink */
     if (on->reads_keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &on->before);
 }
 
-/* Waits; false: someone wants to leave. A new size of the window ends the wait. */
-static bool wait_for_key(const screen *on, double seconds) {
+/* Stops as Ctrl-Z asks for, and returns when the shell lets it go on. */
+static void suspend(screen *on, roast_sink *out) {
+    sigset_t blocked;
+    struct sigaction before;
+    leave(on, out);
+    sigaction(SIGTSTP, &(struct sigaction){.sa_handler = SIG_DFL}, &before);
+    raise(SIGTSTP);
+    sigprocmask(SIG_SETMASK, &on->waits, &blocked);
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+    sigaction(SIGTSTP, &before, NULL);
+    suspended = 0;
+    enter(on, out);
+}
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Waits for time, a key or a signal. */
+static void wait_once(const screen *on, double seconds) {
     const struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
     fd_set keys;
     char key = 0;
@@ -105,93 +133,116 @@ static bool wait_for_key(const screen *on, double seconds) {
         FD_SET(STDIN_FILENO, &keys);
     int ready =
         pselect(on->reads_keys ? STDIN_FILENO + 1 : 0, &keys, NULL, NULL, &time, &on->waits);
-    if (ready > 0 && read(STDIN_FILENO, &key, 1) <= 0)
-        return false;
-    return !stopped && key != 'q' && key != 'Q';
+    if (ready > 0 && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q'))
+        ends = 1;
 }
 
 /* Writes the lines that fit over those that are there: nothing is cleared first, so nothing flickers. */
-static void put_lines(roast_sink *out, roast_str text, unsigned height) {
+static void put_lines(roast_sink *out, roast_str text, unsigned rows, const char *last) {
     const char *line = text.data, *end = text.data + text.len;
     roast_sink_puts(out, "\x1b[H");
-    for (unsigned row = 0; line < end && row + 1 < height; row++) {
+    for (unsigned row = 0; line < end && row < rows; row++) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
         next = next != NULL ? next : end;
         roast_sink_str(out, (roast_str){line, (size_t)(next - line)});
         roast_sink_puts(out, "\x1b[K\r\n");
         line = next < end ? next + 1 : end;
     }
-    roast_sink_puts(out, "q leaves\x1b[K\x1b[J");
+    roast_sink_printf(out, "%s\x1b[K\x1b[J", last);
 }
 
 /* ---- looks ---- */
 
 typedef struct watch {
     const char *path;
-    top_look before;
+    measured it; /* at the last look */
+    top_look look;
     roast_sink *out;
     bool whole_screen;
     screen terminal;
 } watch;
 
-/* One look. *live: whether the run goes on. */
-static roast_status look(watch *w, bool *live, roast_error *err) {
-    measured it;
-    struct winsize size = {.ws_row = 24};
+/* The last row says how to leave. A character in the last column would be erased with the rest of its line. */
+static top_size size_of(const screen *on) {
+    struct winsize size = {0};
+    unsigned width = cli_terminal_width(STDOUT_FILENO);
+    if (!on->is_terminal)
+        return (top_size){width, 0};
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    return (top_size){width - 1, size.ws_row > 1 ? size.ws_row - 1u : 23};
+}
+
+static roast_status draw(const watch *w, roast_error *err) {
+    const top_size size = size_of(&w->terminal);
     roast_sink *text;
-    ROAST_TRY(measured_open(&it, w->path, NEED_RUN | NEED_METRICS | NEED_FINDINGS, err));
-    *live = it.store != NULL && roast_store_get_state(it.store) == ROAST_STORE_LIVE;
-    roast_status status = roast_sink_new_memory(&text, err);
-    if (status == ROAST_OK) {
-        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-        if (w->whole_screen)
-            status = top_put_screen(&it, w->path, &w->before, cli_terminal_width(STDOUT_FILENO),
-                                    cli_terminal_color(STDOUT_FILENO), text, err);
-        else
-            top_put_line(&it, &w->before, text);
-        if (status == ROAST_OK && w->terminal.is_terminal)
-            put_lines(w->out, roast_sink_memory(text), size.ws_row);
-        else if (status == ROAST_OK)
-            roast_sink_printf(w->out, "%.*s%s", (int)roast_sink_memory(text).len,
-                              roast_sink_memory(text).data, w->whole_screen ? "" : "\n");
-        roast_sink_free(text);
-    }
-    measured_close(&it);
+    ROAST_TRY(roast_sink_new_memory(&text, err));
+    roast_status status = ROAST_OK;
+    if (w->whole_screen)
+        status = top_put_screen(&w->it, w->path, &w->look, size, text, err);
+    else
+        top_put_line(&w->it, &w->look, text);
+    if (status == ROAST_OK)
+        status = roast_sink_finish(text, err);
+    if (status == ROAST_OK && w->terminal.is_terminal)
+        put_lines(w->out, roast_sink_memory(text), size.rows,
+                  w->terminal.reads_keys ? "q leaves" : "Ctrl-C leaves");
+    else if (status == ROAST_OK)
+        roast_sink_str(w->out, roast_sink_memory(text));
+    roast_sink_free(text);
     return status == ROAST_OK ? roast_sink_finish(w->out, err) : status;
 }
 
-/* A look reads the whole run: of a large one seldom, so that it takes a twentieth of a core at most. */
-static roast_status look_and_rest(watch *w, bool *live, double *rest, roast_error *err) {
-    enum { RESTS = 20 };
-    clock_t before = clock();
-    roast_status status = look(w, live, err);
-    *rest = RESTS * (double)(clock() - before) / CLOCKS_PER_SEC;
-    return status;
+static roast_status look(watch *w, roast_error *err) {
+    measured_close(&w->it);
+    ROAST_TRY(measured_open(&w->it, w->path, NEED_RUN | NEED_METRICS | NEED_FINDINGS, err));
+    top_take(&w->it, &w->look);
+    roast_store_close(w->it.store); /* between two looks nothing of ours holds the file */
+    w->it.store = NULL;
+    return draw(w, err);
 }
 
+/* Waits for the time of the next look. What is known is drawn again if the window has changed. */
+static roast_status rest(watch *w, double seconds, roast_error *err) {
+    const double until = seconds_now() + seconds;
+    while (!ends && seconds > 0) {
+        wait_once(&w->terminal, seconds);
+        bool again = w->terminal.is_terminal && (resized || suspended);
+        resized = 0;
+        if (suspended)
+            suspend(&w->terminal, w->out);
+        if (again)
+            ROAST_TRY(draw(w, err));
+        seconds = until - seconds_now();
+    }
+    return ROAST_OK;
+}
+
+/* A look reads the whole run: of a large one seldom, so that it takes a twentieth of a core at most. */
 static roast_status follow(watch *w, double interval, roast_error *err) {
-    bool live = true;
-    double rest;
-    enter(&w->terminal);
-    w->whole_screen = w->terminal.is_terminal;
-    if (w->terminal.is_terminal)
-        roast_sink_puts(w->out, "\x1b[?1049h\x1b[?25l");
-    roast_status status = look_and_rest(w, &live, &rest, err);
-    while (status == ROAST_OK && live && wait_for_key(&w->terminal, fmax(interval, rest)))
-        status = look_and_rest(w, &live, &rest, err);
-    if (w->terminal.is_terminal)
-        roast_sink_puts(w->out, "\x1b[?25h\x1b[?1049l");
-    leave(&w->terminal);
-    if (status == ROAST_OK && !live)
+    enum { RESTS = 20 };
+    roast_status status = ROAST_OK;
+    w->terminal.is_terminal = w->whole_screen = cli_terminal_moves(STDOUT_FILENO);
+    take_signals(&w->terminal);
+    enter(&w->terminal, w->out);
+    while (status == ROAST_OK && !ends) {
+        clock_t before = clock();
+        status = look(w, err);
+        double taken = (double)(clock() - before) / CLOCKS_PER_SEC;
+        if (status != ROAST_OK || !w->look.live)
+            break;
+        status = rest(w, fmax(interval, RESTS * taken), err);
+    }
+    leave(&w->terminal, w->out);
+    if (status == ROAST_OK && !w->look.live)
         roast_sink_printf(w->out, "The run has ended: roast show %s\n", w->path);
     return status;
 }
 
 static cli_exit watch_run(roast_sink *out, const char *path, const request *wanted) {
-    watch w = {.path = path, .before = {NAN, NAN}, .out = out, .whole_screen = true};
-    bool live;
+    watch w = {.path = path, .look = {NAN, NAN, NAN, false}, .out = out, .whole_screen = true};
     roast_error err;
-    roast_status status = wanted->once ? look(&w, &live, &err) : follow(&w, wanted->interval, &err);
+    roast_status status = wanted->once ? look(&w, &err) : follow(&w, wanted->interval, &err);
+    measured_close(&w.it);
     return status == ROAST_OK ? CLI_OK : cli_fail_error(&err, CLI_NEXT_LS);
 }
 
@@ -227,8 +278,8 @@ const cli_verb cli_verb_top = {
     .details = "Shows a run that is being measured: progress, event rate now and so far, budget,\n"
                "sections, workers, the last failures. RUN is a measurement; of a DIR (without\n"
                "it: this folder) the newest run that goes on. The collector must write to disk:\n"
-               "MetricsCollector(..., output_dir=...). q leaves. Without a terminal it prints a\n"
-               "line at each look, until the run ends.\n",
+               "MetricsCollector(..., output_dir=...). q leaves. Without a terminal, or on\n"
+               "one that is \"dumb\", it prints a line at each look, until the run ends.\n",
     .options = options,
     .run = run,
 };

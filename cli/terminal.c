@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -14,7 +15,12 @@ unsigned cli_terminal_width(int fd) {
                                                                               : CLI_WIDTH;
 }
 
+bool cli_terminal_moves(int fd) {
+    const char *kind = getenv("TERM");
+    return isatty(fd) && (kind == NULL || strcmp(kind, "dumb") != 0);
+}
+
 bool cli_terminal_color(int fd) {
     const char *no_color = getenv("NO_COLOR");
-    return (no_color == NULL || no_color[0] == '\0') && isatty(fd);
+    return (no_color == NULL || no_color[0] == '\0') && cli_terminal_moves(fd);
 }

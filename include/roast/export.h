@@ -48,15 +48,18 @@ roast_status roast_csv_table(const roast_run *run, roast_table table, bool safe,
 
 /* ---- text for Prometheus ---- */
 
+/* Each label is a time series wherever the text goes. Unless more is asked for, the run and its datasets are labels:
+ * ROAST_TALLY_DATASETS of them, the others together as ROAST_TALLY_OTHERS. */
 typedef enum roast_exposition {
-    ROAST_OPENMETRICS, /* all tables */
-    ROAST_OPENMETRICS_SAMPLES, /* also the workers over time, roast_tracked_<name>{run,worker}, each value with its time */
-    /* Prometheus' text format 0.0.4, which node_exporter reads. It is scraped again and again, so that of the tables
-     * only that of the datasets is there: no file, branch or worker becomes a time series. */
-    ROAST_PROMETHEUS
+    ROAST_OPENMETRICS = 0,
+    ROAST_PROMETHEUS = 1, /* alone: Prometheus' text format 0.0.4, which node_exporter reads */
+    ROAST_OPENMETRICS_TABLES =
+        2, /* all datasets, sections, storage, files, branches, workers and tasks */
+    /* The workers over time, roast_tracked_<name>{run,worker}, each value with its time. */
+    ROAST_OPENMETRICS_SAMPLES = 4
 } roast_exposition;
 
-/* Every metric as a gauge: roast_<name>{run}; of the tables roast_dataset_<name>{run,dataset},
+/* Every metric as a gauge: roast_<name>{run}, roast_dataset_<name>{run,dataset}; of the tables
  * roast_section_<name>{run,section,type}, roast_file_<name>{run,file}, roast_branch_<name>{run,branch} and
  * roast_worker_<name>{run,worker,host}. A name is the key of the catalogue with its base unit as the last word
  * (seconds, bytes, bytes_per_second, hertz, ratio), and the value is in that unit; the help names the key. `name` is the

@@ -144,9 +144,17 @@ static void put_head(roast_sink *sink, roast_exposition form, const char *name, 
     roast_sink_printf(sink, "# HELP %s %s", name, help);
 }
 
+/* Of a row of the catalogue. */
+static void put_help(roast_sink *sink, roast_exposition form, const roast_metric_info *info) {
+    const char *const parts[] = {info->label, " (", info->key, "): ", info->formula};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        roast_text_put_by(sink, roast_str_of(parts[i]), "\\\"",
+                          form == ROAST_PROMETHEUS ? put_help_character : put_character);
+    roast_sink_puts(sink, "\n");
+}
+
 static void begin_family(exposed_family *family) {
     const roast_metric_info *info = family->info;
-    const char *const parts[] = {info->label, " (", info->key, "): ", info->formula};
     if (family->begun)
         return;
     family->begun = true;
@@ -155,10 +163,7 @@ static void begin_family(exposed_family *family) {
     bool counter = family->name.len > 6 && strcmp(name + family->name.len - 6, "_total") == 0;
     put_head(family->sink, family->form, name, counter ? "counter" : "gauge",
              base_unit_of(info)->base, "");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        roast_text_put_by(family->sink, roast_str_of(parts[i]), "\\\"",
-                          family->form == ROAST_PROMETHEUS ? put_help_character : put_character);
-    roast_sink_puts(family->sink, "\n");
+    put_help(family->sink, family->form, info);
 }
 
 /* ---- samples ---- */
@@ -269,8 +274,8 @@ static void put_budget(const roast_budget_row *budget, roast_str run, roast_expo
     static const char name[] = "roast_budget_core_seconds";
     if (budget == NULL)
         return;
-    put_head(sink, form, name, "gauge", "seconds",
-             "Core time by what it was spent on; the parts add up to what was available.\n");
+    put_head(sink, form, name, "gauge", "seconds", "");
+    put_help(sink, form, roast_catalogue_at(ROAST_M_budget));
     for (int part = 0; part < ROAST_PART_COUNT; part++) {
         const label labels[MAX_LABELS] = {
             {"run", run}, {"part", roast_str_of(roast_budget_part_name((roast_budget_part)part))}};
@@ -333,11 +338,8 @@ static void name_row(const roast_row_table *table, const void *row, label labels
     }
 }
 
-static void put_table(const roast_metrics *metrics, roast_row_table_number number, roast_str run,
-                      roast_exposition form, roast_sink *sink) {
-    const roast_row_table *table = roast_row_table_at(number);
-    uint32_t count;
-    const void *rows = roast_row_table_rows(metrics, number, &count);
+static void put_rows(const roast_row_table *table, const void *rows, uint32_t count, roast_str run,
+                     roast_exposition form, roast_sink *sink) {
     for (size_t i = 0; i < table->n_columns; i++) {
         const roast_row_column *column = &table->columns[i];
         exposed_family one = {.sink = sink,
@@ -350,6 +352,45 @@ static void put_table(const roast_metrics *metrics, roast_row_table_number numbe
             name_row(table, row, labels);
             put_sample(&one, labels, roast_table_row_value(column, row), NULL);
         }
+    }
+}
+
+static void add_dataset(roast_dataset_row *sum, const roast_dataset_row *row) {
+    sum->num_chunks += row->num_chunks;
+    sum->total_events = roast_add_capped(sum->total_events, row->total_events);
+    if (!isnan(row->total_duration))
+        sum->total_duration =
+            (isnan(sum->total_duration) ? 0 : sum->total_duration) + row->total_duration;
+}
+
+/* As many datasets as a tally has; the others together, without means. */
+static void put_few_datasets(const roast_dataset_row *rows, uint32_t count, roast_str run,
+                             roast_exposition form, roast_sink *sink) {
+    const roast_str others = roast_str_of(ROAST_TALLY_OTHERS);
+    roast_dataset_row few[ROAST_TALLY_DATASETS + 1];
+    roast_dataset_row rest = {
+        .name = others, .total_duration = NAN, .mean_duration = NAN, .mean_events_per_chunk = NAN};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (n < ROAST_TALLY_DATASETS && !roast_str_equal(rows[i].name, others))
+            few[n++] = rows[i];
+        else
+            add_dataset(&rest, &rows[i]);
+    if (rest.num_chunks > 0)
+        few[n++] = rest;
+    put_rows(roast_row_table_at(ROAST_ROWS_per_dataset), few, n, run, form, sink);
+}
+
+static void put_tables(const roast_metrics *metrics, roast_str run, roast_exposition form,
+                       roast_sink *sink) {
+    bool all = (form & ROAST_OPENMETRICS_TABLES) != 0;
+    for (int table = 0; table < ROAST_ROW_TABLE_COUNT; table++) {
+        uint32_t count;
+        const void *rows = roast_row_table_rows(metrics, table, &count);
+        if (all)
+            put_rows(roast_row_table_at(table), rows, count, run, form, sink);
+        else if (table == ROAST_ROWS_per_dataset)
+            put_few_datasets(rows, count, run, form, sink);
     }
 }
 
@@ -391,10 +432,8 @@ void roast_openmetrics_write(const roast_metrics *metrics, const roast_findings 
         put_budget(roast_findings_budget(findings), name, form, sink);
         put_findings(findings, name, form, sink);
     }
-    for (int table = 0; table < ROAST_ROW_TABLE_COUNT; table++)
-        if (form != ROAST_PROMETHEUS || table == ROAST_ROWS_per_dataset)
-            put_table(metrics, table, name, form, sink);
-    if (form == ROAST_OPENMETRICS_SAMPLES)
+    put_tables(metrics, name, form, sink);
+    if ((form & ROAST_OPENMETRICS_SAMPLES) != 0)
         put_series(roast_run_series_view(run), name, sink);
     if (form != ROAST_PROMETHEUS)
         roast_sink_puts(sink, "# EOF\n");

@@ -83,7 +83,7 @@ static void test_base_units(void **state) {
     };
     roast_run *run = full_run();
     roast_metrics *metrics = compute(run);
-    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS);
+    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS_TABLES);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double value = roast_value_number(roast_metrics_get(metrics, cases[i].key));
         double shown = sample_of(text, cases[i].name);
@@ -116,10 +116,6 @@ static void test_text_for_node_exporter(void **state) {
     assert_no_line("# UNIT", text);
     assert_no_line("# EOF", text);
     assert_no_line(" info\n", text);
-    for (const char *const *noun = (const char *const[]){"file=", "branch=", "worker=", "section=",
-                                                         "task=", "storage=", NULL};
-         *noun != NULL; noun++)
-        assert_no_line(*noun, text);
     roast_sink_free(text);
     roast_run_free(run);
 }
@@ -170,7 +166,7 @@ static void test_budget_and_findings(void **state) {
 static void test_tables_of_a_run(void **state) {
     (void)state;
     roast_run *run = full_run();
-    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS);
+    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS_TABLES);
     assert_line("roast_dataset_total_events{run=\"r\",dataset=\"A\"} 400", text);
     assert_line("roast_dataset_total_events{run=\"r\",dataset=\"\"} 400", text);
     assert_line("roast_section_number{run=\"r\",section=\"outer\",type=\"time\"} 2", text);
@@ -179,6 +175,41 @@ static void test_tables_of_a_run(void **state) {
     assert_line("roast_file_total_tree_bytes{run=\"r\",file=\"f1\"} 2000", text);
     assert_line("roast_worker_samples{run=\"r\",worker=\"tcp://worker:0\"} 5", text);
     assert_no_line("roast_tracked_", text);
+    roast_sink_free(text);
+    roast_run_free(run);
+}
+
+/* Of a run with many datasets, which may have the name of the rest. */
+static void test_labels_are_few_unless_asked_for(void **state) {
+    (void)state;
+    roast_run *run = full_run();
+    for (int i = 0; i < ROAST_TALLY_DATASETS + 20; i++) {
+        char name[20];
+        snprintf(name, sizeof name, i == 5 ? ROAST_TALLY_OTHERS : "dataset %d", i);
+        roast_chunk chunk = chunk_of(name, "f", 5, 1, 0);
+        append(run, &chunk);
+    }
+    static const roast_exposition forms[] = {ROAST_OPENMETRICS, ROAST_PROMETHEUS};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        roast_sink *text = text_of(run, "r", forms[i]);
+        size_t count = 0;
+        for (const char *at = roast_sink_memory(text).data;
+             (at = strstr(at, "\nroast_dataset_total_events{")) != NULL; at++)
+            count++;
+        assert_int_equal(ROAST_TALLY_DATASETS + 1, count);
+        assert_line("roast_dataset_total_events{run=\"r\",dataset=\"A\"} 400", text);
+        assert_no_line("dataset=\"dataset 119\"", text);
+        /* 5 events of each of 22, and the 400 of no dataset. */
+        assert_line("roast_dataset_total_events{run=\"r\",dataset=\"(others)\"} 510", text);
+        assert_no_line("roast_dataset_mean_duration_seconds{run=\"r\",dataset=\"(others)\"", text);
+        for (const char *const *noun = (const char *const[]){"file=", "branch=", "worker=",
+                                                             "section=", "task=", "storage=", NULL};
+             *noun != NULL; noun++)
+            assert_no_line(*noun, text);
+        roast_sink_free(text);
+    }
+    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS_TABLES);
+    assert_line("roast_dataset_total_events{run=\"r\",dataset=\"dataset 119\"} 5", text);
     roast_sink_free(text);
     roast_run_free(run);
 }
@@ -285,7 +316,7 @@ static void test_runs_that_go_on(void **state) {
 static void test_families_stand_together(void **state) {
     (void)state;
     roast_run *run = full_run();
-    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS_SAMPLES);
+    roast_sink *text = text_of(run, "r", ROAST_OPENMETRICS_TABLES | ROAST_OPENMETRICS_SAMPLES);
     roast_live_run live = {.name = roast_str_of("r")};
     roast_sink *more = new_sink();
     roast_prometheus_live(&live, 1, more); /* at the end of a run both are in one file */
@@ -321,6 +352,7 @@ int main(void) {
         cmocka_unit_test(test_runs_that_go_on),
         cmocka_unit_test(test_budget_and_findings),
         cmocka_unit_test(test_tables_of_a_run),
+        cmocka_unit_test(test_labels_are_few_unless_asked_for),
         cmocka_unit_test(test_workers_over_time),
         cmocka_unit_test(test_labels_are_escaped),
         cmocka_unit_test(test_a_run_without_anything),

@@ -63,7 +63,7 @@ def openmetrics_problems(program: Path, run: Path) -> list[str]:
     """Its parser takes it, and the numbers are those of the JSON, in base units."""
     metrics = json.loads(export(program, run, "--json"))
     found = []
-    for options in ([], ["--samples"]):
+    for options in ([], ["--all"], ["--all", "--samples"]):
         text = export(program, run, "--openmetrics", *options)
         families = {family.name: family for family in text_string_to_metric_families(text)}
         for name, family in families.items():

@@ -63,7 +63,7 @@ def check_terminal(program: Path) -> list[str]:
         (run,) = ours.iterdir()
         calls = [[verb, str(path), *options] for path in (evil, run) for verb, options in (
             ("export", ["--csv"]), ("export", ["--csv", "-t", "sections"]), ("export", ["--json"]),
-            ("export", ["--openmetrics", "--samples"]), ("export", ["--trace"]),
+            ("export", ["--openmetrics", "--all", "--samples"]), ("export", ["--trace"]),
             ("show", []), ("show", ["--json"]), ("diagnose", []), ("diagnose", ["--json"]), ("ls", []),
             ("ls", ["--csv"]), ("ls", ["--json"]), ("trend", ["-m", "wall_time"]),
             ("trend", ["-m", "wall_time", "--json"]), ("import", ["-o", str(folder / "again")]))]

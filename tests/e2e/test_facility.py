@@ -171,6 +171,19 @@ def test_a_facility_shows_all(fileset):
         assert "No run is measured" in get(address(made, "/user/me/roast"))[2]
 
 
+def test_a_scheduler_without_a_dashboard(fileset):
+    """Dask's server is there all the same, and so is our page."""
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as made, \
+            distributed.Client(made, set_as_default=False) as client:
+        with MetricsCollector(client, dashboard=True, measurement_name="plain") as mc:
+            dask_run(client, fileset)
+            eventually(lambda: chunks_shown(made) == 4)
+            assert get(address(made, "/status"))[0] == 404
+            status, _, page = get(address(made, "/roast"))
+        assert status == 200 and "4 chunks" in page and mc.notes == []
+        forget(made)
+
+
 def test_a_scheduler_that_has_closed_is_forgotten(cluster, client):
     with small_cluster() as other, distributed.Client(other, set_as_default=False) as theirs:
         with MetricsCollector(theirs, dashboard=True, measurement_name="gone"):

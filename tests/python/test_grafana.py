@@ -56,3 +56,10 @@ def test_panels_stand_apart():
     cells = [(panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y) for panel in panels
              for x in range(panel["gridPos"]["w"]) for y in range(panel["gridPos"]["h"])]
     assert len(cells) == len(set(cells)) and max(x for x, _ in cells) < 24
+
+
+def test_the_clusters_of_a_facility_are_added_up():
+    """Runs of one cluster say the same of it; two schedulers have two clusters."""
+    for query in queries(json.loads(DASHBOARD.read_text())):
+        if "roast_cluster_" in query:
+            assert query.startswith("sum(max by (instance) (roast_cluster_"), query
