@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from roastcoffea.export.measurements import additions_to
 from roastcoffea.guard import words
 from roastcoffea.progress import Pieces
 
-__all__ = ["LiveWriter"]
+__all__ = ["FAILURES", "LiveWriter"]
+
+# The key of the meta data with the tries that have failed so far; a finished measurement has all attempts instead.
+FAILURES = "failed_tries"
 
 
 class LiveWriter:
@@ -36,6 +40,7 @@ class LiveWriter:
         # Not written yet; kept here if writing fails.
         self._chunks, self._series = ChunkLog(), WorkerSeries()
         self._report: dict[str, Any] = {}
+        self.failures: tuple[int, list[tuple[str, str]]] = (0, [])  # tries: how many, and the last ones
 
     def take(self, records: list[bytes], samples: WorkerSeries | None) -> None:
         for data in records:
@@ -47,9 +52,12 @@ class LiveWriter:
             self._series.extend(samples)
         report = sum_reports([self._report, report_of(self._chunks)])
         pieces, done = self._pieces.count(report.get("chunks", 0))
+        meta = self._meta()
+        if self.failures[0]:
+            meta = {**meta, FAILURES: json.dumps(self.failures)}
         self._measurement.append(
             Run(
-                t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=self._meta(),
+                t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=meta,
                 report=report, ending={"pieces": pieces, "pieces_done": done},
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from roastcoffea._core import WorkerSeries
 
@@ -11,8 +11,8 @@ __all__ = ["NewsSource", "NewsThread", "Taker"]
 
 
 class NewsSource(Protocol):
-    def news(self) -> tuple[list[bytes], WorkerSeries | None]:
-        """Packed chunk logs and samples, each once."""
+    def news(self) -> tuple[Any, ...]:
+        """Packed chunk logs and samples, each once; and the tries that have failed so far, where they are known."""
 
 
 class Taker(Protocol):
@@ -26,6 +26,13 @@ class Taker(Protocol):
 
     def failed(self, error: Exception) -> None:
         """The news could not be fetched, or `take` has raised."""
+
+
+@runtime_checkable
+class FailureTaker(Taker, Protocol):
+    """A receiver that also wants the tries that have failed so far: how many, and the last ones."""
+
+    failures: tuple[int, list[tuple[str, str]]]
 
 
 class NewsThread:
@@ -50,13 +57,15 @@ class NewsThread:
 
     def look(self) -> None:
         try:
-            records, samples = self._source.news()
+            records, samples, *failures = self._source.news()
         except Exception as error:
             for taker in self._takers:
                 taker.failed(error)
             return
         for taker in self._takers:
             try:
+                if failures and isinstance(taker, FailureTaker):
+                    taker.failures = failures[0]
                 taker.take(records, samples)
             except Exception as error:
                 taker.failed(error)

@@ -10,6 +10,7 @@ from dask_parts import LATER, cluster, nothing_left, send, traces
 
 from roastcoffea import MetricsCollector, open_run, track_metrics
 from roastcoffea.backends import _client_side, _remote, _scheduler
+from roastcoffea.backends._remote import by_value
 from roastcoffea.backends.dask import DaskSource
 from roastcoffea.backends.source import Ran
 
@@ -67,7 +68,7 @@ def told_in_rounds(client, source, topic):
         time.sleep(0.15)
         for _ in range(2):
             try:
-                logs, samples = source.news()
+                logs, samples, _ = source.news()
             except (TimeoutError, OSError):
                 continue
             told += logs
@@ -88,6 +89,27 @@ def test_each_answer_in_turn(client, monkeypatch, ticks, lost):
     assert 0 < sum(map(len, parts)) <= len(ticks)
     assert [("the answer was lost" in note) for note in found.notes] == [True] * (lost in ((0, 1), (5, 6)))
     assert max(lost, default=0) < len(line.asked)
+
+
+@by_value
+def fail(number):
+    raise OSError(f"no file {number} " + "x" * 3000)
+
+
+def test_tries_that_failed_are_told_while_the_run_goes_on(client, monkeypatch):
+    """The last ones and how many, however many there are; a lost answer changes nothing, and the end counts each once."""
+    line, count = Lossy(client, monkeypatch, {1}), 25
+    source = DaskSource(client, None)
+    source.begin(None)
+    assert source.news().failures == (0, [])
+    client.gather(client.map(fail, range(count), pure=False, retries=1), errors="skip")
+    failed, last = source.news().failures
+    assert failed == 2 * count and len(last) == 10 and len(line.asked) > 3
+    for told, where in last:
+        assert told.startswith("OSError: no file ") and len(told) <= 1000 and where.startswith("fail, ")
+    assert source.news().failures == (failed, last)
+    tries = source.end(Ran()).attempts.records()
+    assert len(tries) == 2 * count and {one["outcome"] for one in tries} == {"raised"}
 
 
 class Counting:

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 from coffea import processor
 from coffea.nanoevents import NanoAODSchema
+from dask_parts import eventually
 
 from roastcoffea import collector as collector_module
-from roastcoffea import MetricsCollector, load_measurement, open_run, track_metrics
+from roastcoffea import MetricsCollector, live, load_measurement, open_run, track_metrics
+from roastcoffea.web import _live
 
 import coffea_metrics
 
@@ -332,3 +334,20 @@ def test_a_client_that_is_killed_loses_two_seconds_at_most(kind, fileset, tmp_pa
     assert killed - times[-1].timestamp() < 4 + 0.25
     assert left.meta["chunksize"] == "100"
     left.print_summary()
+
+
+def test_a_file_that_vanishes_is_told_while_the_run_goes_on(client, fileset, tmp_path):
+    """It is never opened, so process() leaves no record of it."""
+    gone = str(shutil.copy(next(iter(next(iter(fileset.values()))["files"])), tmp_path / "gone.root"))
+    runner = processor.Runner(executor=processor.DaskExecutor(client=client, status=False, retries=1), schema=NanoAODSchema)
+    with MetricsCollector(client, output_dir=tmp_path / "runs") as mc:
+        items = list(runner.preprocess({"data": {"files": {gone: "Events"}}}))
+        os.unlink(gone)
+        with pytest.raises(Exception, match="gone.root"):
+            runner(items, processor_instance=Analysis())
+        page = _live.LiveRun(str(only(tmp_path / "runs")))
+        eventually(lambda: "gone.root" in page.look()["failures"])
+        assert "Failed tries of tasks <small>2</small>" in page.look()["failures"]
+    saved = open_run(mc.measurement_path)
+    assert live.FAILURES not in saved.run.meta
+    assert sum(one["outcome"] == "raised" for one in saved.run.attempts.records()) == 2

@@ -154,7 +154,7 @@ def test_a_source_can_be_registered(registry):
     assert type(made) is Log and made.executor is executor and source_of(made) is made
     assert backend_name(made) == "taskvine" and make_backend(made) is made
     assert backend_name(LocalSource()) == "local"
-    assert made.news() == ([], None) and made.abandon() is None
+    assert made.news() == News() and made.abandon() is None
 
 
 # ---- which backend ----

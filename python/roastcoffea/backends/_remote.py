@@ -114,8 +114,9 @@ async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
 
 
 def fetch_news(name: str, got: int, dask_scheduler: Any) -> Any:
-    """The news of our plugin for a client that has all batches up to number `got`."""
-    return dask_scheduler.plugins[name].hand_over(got)
+    """The news of our plugin for a client that has all batches up to number `got`, and the tries that failed so far."""
+    plugin = dask_scheduler.plugins[name]
+    return plugin.hand_over(got), plugin.failures()
 
 
 def discard(name: str, topic: str, client: str, dask_scheduler: Any) -> None:

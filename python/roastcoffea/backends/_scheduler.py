@@ -250,6 +250,10 @@ class RunPlugin(SchedulerPlugin):
             self.unread_steps = tasks.faults
         return self._followed
 
+    def failures(self) -> tuple[int, list[tuple[str, str]]]:
+        """How many tries of this run have failed so far, and the last ones. The answer does not depend on earlier ones."""
+        return (0, []) if self.tasks is None else (self.tasks.failed, list(self.tasks.failures))
+
     def _note_departure(self, departure: Mapping[str, Any]) -> None:
         """The scheduler tells it before it takes the tasks back."""
         if self.tasks is None:

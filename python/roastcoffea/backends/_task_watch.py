@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ __all__ = ["TaskWatch"]
 SLACK = 1.0
 # Other phases of a task in the worker, as Attempts.add names them.
 _LENGTHS = {"transfer": "transfer_seconds", "deserialize": "deserialize_seconds", "disk-read": "disk_seconds"}
+# Of the tries that failed, so many are told while the run goes on, with so many characters of their exception.
+FAILURES, FAILURE_LENGTH = 10, 1000
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -60,6 +63,8 @@ class TaskWatch:
         self._left: tuple[str, str] | None = None  # the last worker that left, and the stimulus
         self._killed: dict[str, list[Any]] = {}  # by worker: tries, while its departure is yet to be told
         self.faults = 0
+        self.failed = 0  # tries of this run that raised, or whose worker left
+        self.failures: deque[tuple[str, str]] = deque(maxlen=FAILURES)  # the last of them: exception, task and worker
         self._hears = False  # of tasks that raise, before Dask decides on a retry
 
     # ---- calls of the scheduler ----
@@ -167,6 +172,10 @@ class TaskWatch:
         self, key: str, one: _Try, message: Mapping[str, Any], outcome: str, exception: str | None = None,
         departed: bool = False,
     ) -> None:
+        if one.own and (outcome == "raised" or departed):
+            self.failed += 1
+            told = exception or ("its worker left" if departed else "it raised; the exception is not known")
+            self.failures.append((told[:FAILURE_LENGTH], ", ".join(filter(None, (one.name, one.worker)))[:FAILURE_LENGTH]))
         known: dict[str, Any] = {
             "kind": "other" if one.own else "foreign",
             "name": one.name,

@@ -170,7 +170,8 @@ class DaskSource(Source):
             return News()
         if self._client_side is not None:
             return self._keep(*self._client_side.hand_over())
-        return self._take_batches(self._on_scheduler(fetch_news, self._name, self._got))
+        batches, failures = self._on_scheduler(fetch_news, self._name, self._got)
+        return self._take_batches(batches)._replace(failures=failures)
 
     def _take_batches(self, batches: list[Any]) -> News:
         """Keeps the new batches, and returns their contents."""

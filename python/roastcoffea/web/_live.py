@@ -6,6 +6,7 @@ budget and figures need the whole run. They are computed again after a pause tha
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import deque
@@ -17,6 +18,7 @@ import numpy as np
 from roastcoffea import _core
 from roastcoffea._core import format_value
 from roastcoffea.binning import Array, numbers, spread, top, worker_counts
+from roastcoffea.live import FAILURES as FAILED_TRIES
 from roastcoffea.report._budget import budget
 from roastcoffea.report._data import Source
 from roastcoffea.report._findings import findings
@@ -196,7 +198,7 @@ class LiveRun:
         now = f", {self._present:,} now" if self._present is not None else ""
         return {
             "progress": self._progress(run),
-            "failures": failures and f"<section>{failures}</section>",
+            "failures": section_of(failures + _failed_tries(run)),
             "time": section("Throughput", self._throughput()),
             "workers": section(f"Workers{now}", self._workers.html()),
         }
@@ -255,6 +257,25 @@ class LiveRun:
         order = ("progress", "tiles", "age", "failures", "findings", "budget", "time", "workers", "tables", "quality")
         every = {**self._whole, **quick}
         return {key: every[key] for key in order if every.get(key)}
+
+
+def _failed_tries(run: _core.Run) -> str:
+    """The tries of tasks that failed, as the scheduler saw them; those outside of process() leave no record."""
+    try:
+        count, last = json.loads(run.meta.get(FAILED_TRIES, "[0, []]"))
+        rows = [f"<li>{name(str(told))}<br><small>{name(str(where))}</small></li>" for told, where in last[-FAILURES:]]
+    except (TypeError, ValueError):  # not written by us
+        return ""
+    if not rows:
+        return ""
+    more = f", the last {len(rows)}" if count > len(rows) else ""
+    return (f'<h2>Failed tries of tasks <small>{count:,}{more}</small></h2><ul class="failures">{"".join(reversed(rows))}</ul>'
+            '<p class="note">As the scheduler saw them; exceptions inside process() are among them. A try that failed may '
+            "have been repeated.</p>")
+
+
+def section_of(body: str) -> str:
+    return body and f"<section>{body}</section>"
 
 
 def section(title: str, body: str) -> str:
