@@ -61,6 +61,9 @@ def _board(options: argparse.Namespace) -> int:
     from roastcoffea.web import PORT, Link, serve
 
     async def run() -> None:
+        from roastcoffea.web._server import allow_connections
+
+        allow_connections()
         ready: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
 
         def told(done: asyncio.Future[Link]) -> None:
@@ -78,7 +81,7 @@ def _board(options: argparse.Namespace) -> int:
         asyncio.run(run())
     except KeyboardInterrupt:
         print()
-    except (OSError, ImportError) as error:
+    except (OSError, ImportError, ValueError) as error:
         print(f"python -m roastcoffea board: {error}", file=sys.stderr)
         return 1
     return 0

@@ -5,9 +5,11 @@ Pictures of it are kept in build/report.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
+import urllib.parse
 from pathlib import Path
 
 import pytest
@@ -100,16 +102,170 @@ def test_sort_search_and_back(runs):
     runs.evaluate("[...document.querySelectorAll('#heads button')].find((one) => one.textContent === 'Name').click()")
     assert runs.evaluate(NAMES) == ["first", "second", "third"]
     assert runs.evaluate("document.querySelector('[aria-sort=ascending]').textContent") == "Name"
-    runs.evaluate("history.back()")
+    runs.evaluate("setTimeout(() => history.back())")
     runs.wait_until(f"{NAMES}[0] === 'third'")
     for text, left in (("sec", ["second"]), ("events>1", ["third", "second", "first"]), ("chunksize=400", ["second"]),
-                       ("outcome=failed", []), ("events>1 first", ["first"])):
+                       ("outcome=failed", []), ("*ir*", ["third", "first"]), ("[st]?????", ["second"]), ("ir*", []),
+                       ("events>1 first", ["first"])):
         runs.evaluate(f"(() => {{ const box = document.getElementById('search'); box.value = {text!r};"
                       "box.dispatchEvent(new Event('input')); })()")
         assert runs.evaluate(NAMES) == left, text
     assert "q=events%3E1+first" in runs.evaluate("location.search")
     runs.open(runs.evaluate("location.href"))  # as a colleague opens it
     runs.wait_until(f"{NAMES}.join() === 'first'")
+
+
+def search(runs, text):
+    runs.evaluate(f"(() => {{ const box = document.getElementById('search'); box.value = {text!r};"
+                  "box.dispatchEvent(new Event('input')); })()")
+
+
+def choose(runs, which, value):
+    runs.evaluate(f"(() => {{ const one = document.getElementById('{which}'); one.value = {value!r};"
+                  "one.dispatchEvent(new Event('change')); })()")
+
+
+@pytest.mark.parametrize("text, words", [("wall>abc", "abc is no number"), ("foo>3", "no column foo"), ("wall>", "missing")])
+def test_a_search_that_is_not_understood(runs, text, words):
+    search(runs, f"{text} first")
+    told = runs.evaluate("document.getElementById('notice').textContent")
+    assert text in told and words in told and runs.evaluate(NAMES) == ["first"]
+    search(runs, "first")
+    assert runs.evaluate("document.getElementById('notice').hidden")
+
+
+def test_columns(runs):
+    """Lines of the last runs of the processor; what can be sorted by, on narrow screens, too."""
+    runs.resize(1400, 800)
+    assert runs.evaluate("document.querySelectorAll('.row svg polyline').length") == 3
+    assert runs.evaluate("[...document.querySelectorAll('.row svg circle')].every((one) => one.getAttribute('cx') > 0)")
+    heads = runs.evaluate("[...document.querySelectorAll('#heads button')].map((one) => one.textContent)")
+    assert "Efficiency" in heads and "Trend" not in heads
+    place = runs.evaluate("[...document.getElementById('heads').children].findIndex((one) => one.textContent === 'Efficiency')")
+    assert runs.evaluate(f"document.querySelector('.row').children[{place}].textContent")
+    assert runs.evaluate("document.getElementById('sort').offsetParent === null")
+    runs.resize(400, 800)
+    assert runs.evaluate("document.getElementById('sort').offsetParent !== null")
+    assert runs.evaluate("document.getElementById('sort').value") == "when down"
+    choose(runs, "sort", "when up")
+    assert runs.evaluate(NAMES)[0] == "first" and "up=1" in runs.evaluate("location.search")
+    runs.resize(1280, 900)
+
+
+def test_outcomes(runs):
+    for outcome, count in (("failed", 0), ("done", 3), ("live", 0), ("", 3)):
+        choose(runs, "outcome", outcome)
+        assert len(runs.evaluate(NAMES)) == count
+
+
+def test_scaling_of_ticked_runs(runs):
+    runs.evaluate("document.querySelectorAll('.row input').forEach((one) => one.click())")
+    runs.evaluate("document.getElementById('scaling').click()")
+    runs.wait_until("document.querySelector('h1')?.textContent === 'Scaling'")
+    assert "first" in runs.evaluate("document.body.textContent")
+
+
+def test_draws_once_in_a_frame(runs):
+    """However many events tell that the list was scrolled."""
+    drawn = runs.evaluate("""(async () => {
+      let count = 0;
+      const watch = new MutationObserver(() => count++);
+      watch.observe(document.getElementById('rows'), {childList: true});
+      for (let i = 0; i < 20; i++) document.getElementById('window').dispatchEvent(new Event('scroll'));
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      return count;
+    })()""")
+    assert drawn == 1
+
+
+def test_a_ticked_run_that_vanishes(folder, browser, tmp_path):
+    for name in ("first", "second"):
+        shutil.copytree(folder / name, tmp_path / name)
+    link = roastcoffea.board(tmp_path)
+    try:
+        browser.open(link.url)
+        browser.wait_until(f"{NAMES}.length === 2")
+        browser.evaluate("document.querySelectorAll('.row input').forEach((one) => one.click())")
+        assert not browser.evaluate("document.getElementById('compare').disabled")
+        shutil.rmtree(tmp_path / "first")
+        browser.wait_until(f"{NAMES}.length === 1")
+        assert browser.evaluate("document.getElementById('compare').disabled")
+    finally:
+        browser.open("about:blank")
+        link.close()
+
+
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("page", ["ask/first?q=select+*+from+chunks", "compare?run=first&run=second",
+                                  "compare?run=first&run=second&run=third", "scaling?run=first&run=second"])
+def test_pages_fit_a_narrow_screen(runs, page):
+    runs.resize(400, 800)
+    runs.open(runs.evaluate("location.href.split('?')[0]") + page)
+    runs.wait_until("document.querySelectorAll('td').length > 0")
+    assert runs.evaluate(FITS)
+    runs.resize(1280, 900)
+
+
+def test_the_page_of_the_token(folder, browser):
+    link = roastcoffea.board(folder)
+    try:
+        browser.resize(400, 800)
+        browser.open(link.url.partition("?")[0] + "compare?run=first&run=second")
+        assert browser.evaluate("document.querySelector('h1').textContent") == "Token" and browser.evaluate(FITS)
+        token = link.url.partition("token=")[2]
+        browser.evaluate(f"document.querySelector('[name=token]').value = '{token}'")
+        browser.evaluate("document.querySelector('main form').requestSubmit()")
+        browser.wait_until("document.querySelector('h1')?.textContent === 'Comparison'")
+        assert token not in browser.evaluate("location.href")
+    finally:
+        browser.resize(1280, 900)
+        browser.open("about:blank")
+        browser.console.clear()  # a page without the token is answered with 403
+        browser.failed.clear()
+        link.close()
+
+
+def test_a_live_row_and_a_reload(runs, fileset, folder, client, tmp_path):
+    row = "[...document.querySelectorAll('.row')].find((one) => one.dataset.name === 'listed')"
+    events = f"{row}?.children[5].textContent"
+    gate, mc = str(tmp_path / "gate"), []
+    run = threading.Thread(target=lambda: mc.append(measure(fileset, folder, "listed", client=client, gate=gate)))
+    run.start()
+    try:
+        runs.wait_until(f"{row}?.querySelector('.live') != null", 60)
+        runs.wait_until(f"{events} === '200'", 60)
+        runs.open(runs.evaluate("location.href.split('?')[0]") + "run/listed")
+        runs.resize(400, 800)
+        runs.wait_until("document.querySelector('progress')?.value === 1", 60)
+        assert runs.evaluate(FITS)
+        runs.evaluate("window.before = true")
+        runs.call("Page.reload")
+        runs.wait_until("window.before === undefined && document.querySelector('progress')?.value === 1", 60)
+        runs.resize(1280, 900)
+        runs.evaluate("document.querySelector('a.home').click()")
+        runs.wait_until(f"{events} === '200'", 60)
+        (tmp_path / "gate.1").touch()
+        runs.wait_until(f"{events} === '400'", 60)
+    finally:
+        runs.resize(1280, 900)
+        (tmp_path / "gate.1").touch()
+        (tmp_path / "gate.2").touch()
+        run.join()
+    runs.wait_until(f"{row}?.children[3].textContent === 'done' && {events} === '800'", 60)
+    shutil.rmtree(folder / "listed")
+    runs.wait_until(f"{row} === undefined")
+
+
+def test_an_answer_keeps_its_columns(runs):
+    cells = "[...document.querySelectorAll('#answer tr')].map((row) => [...row.children].map((one) => one.textContent))"
+    for query, table in (("select 2, 1", [["2", "1"], ["2", "1"]]), ("select 'x' a, 'y' a", [["a", "a"], ["x", "y"]]),
+                         ("select 1 b where 0", [["b"]]), ("select 9007199254740993 c", [["c"], ["9007199254740993"]])):
+        base = runs.evaluate("location.origin + '/'")
+        runs.open(f"{base}ask/first?" + urllib.parse.urlencode({"q": query}))
+        runs.wait_until("document.querySelectorAll('#answer th').length > 0")
+        assert runs.evaluate(cells) == table
 
 
 def test_compare_ticked_runs(runs):
@@ -119,7 +275,7 @@ def test_compare_ticked_runs(runs):
     runs.wait_until("document.querySelector('h1')?.textContent === 'Comparison'")
     assert "first" in (about := runs.evaluate("document.querySelector('.about').textContent")) and about.startswith("A:")
     assert "Chunk Size" in runs.evaluate("document.body.textContent")
-    runs.evaluate("history.back()")
+    runs.evaluate("setTimeout(() => history.back())")
     runs.wait_until("document.querySelector('h1')?.textContent === 'Runs'")
 
 
@@ -143,7 +299,7 @@ def test_ask(runs):
     runs.evaluate("document.querySelector('#query button').click()")
     runs.wait_until("document.getElementById('told').className === 'wrong'")
     assert "none" in runs.evaluate("document.getElementById('told').textContent")
-    runs.evaluate("history.back()")
+    runs.evaluate("setTimeout(() => history.back())")
     runs.wait_until("document.querySelectorAll('#answer td').length === 2")
     runs.failed.clear()  # the wrong query was answered with 400
     runs.console.clear()
@@ -206,7 +362,7 @@ def test_rows_by_the_keyboard(runs):
                          "(one.textContent || one.ariaLabel || one.labels?.length))")
 
 
-@pytest.mark.parametrize("width", [400, 800, 1400])
+@pytest.mark.parametrize("width", [400, 800, 1010, 1250, 1400])
 def test_it_fits(runs, width):
     runs.resize(width, 800)
     time.sleep(0.1)

@@ -6,11 +6,16 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,9 +26,9 @@ from test_trend import save
 
 import roastcoffea
 from roastcoffea import _core
-from roastcoffea.web import _ask, _live
+from roastcoffea.web import _ask, _index, _live, _pages, _server
 from roastcoffea.web._access import Access, policy_of
-from roastcoffea.web._index import UNITS, Index, Unreadable
+from roastcoffea.web._index import KEYS, UNITS, Index, Unreadable
 
 
 NO_LIMITS = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="ASan cannot live with a limit of memory")
@@ -49,6 +54,11 @@ class Asked:
             return answer.status, json.loads(body) if "json" in answer.headers.get("Content-Type", "") else body, answer.headers
         finally:
             connection.close()
+
+
+def side_by_side(call, count):
+    with ThreadPoolExecutor(count) as pool:
+        return [one.result() for one in [pool.submit(call) for _ in range(count)]]
 
 
 def open_files():
@@ -105,6 +115,8 @@ def test_pages(board):
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
         scripts = policy.partition("script-src ")[2].partition(";")[0]
         assert "unsafe" not in scripts and scripts.count("sha256-") == body.count("<script>")
+    _, body, _ = board.get("compare?" + "&".join(f"run=nightly/run00{i}" for i in (3, 0, 1)))
+    assert "A and B1: " in body and "A and B2: " in body and "run003" in body
     _, body, _ = board.get("run/run009")
     assert "<b>Bold" not in body and "&lt;b&gt;Bold" in body
 
@@ -120,11 +132,13 @@ def test_a_run_that_goes_on_is_told_in_parts(board):
 @NO_LIMITS
 def test_sql(board):
     ask = "api/sql/run009?" + urllib.parse.urlencode({"q": "select value from metrics where key = 'wall_time'"})
-    assert board.get(ask)[1] == {"rows": [{"value": 5.0}], "more": False}
+    assert board.get(ask)[1] == {"columns": ["value"], "rows": [[5.0]], "more": False}
     assert board.get(ask + "&form=csv")[1].split() == ["value", "5.0"]
     many = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"
     status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": many}))
     assert status == 200 and len(told["rows"]) == _ask.ROWS and told["more"]
+    lines = board.get("api/sql/run009?form=csv&" + urllib.parse.urlencode({"q": many}))[1].splitlines()
+    assert len(lines) == _ask.ROWS + 2 and lines[-1].startswith("# there are more rows")
     for query, words in (("delete from chunks", "SELECT"), ("", "no query"), ("--help", ""), ("select 1; select 2", "")):
         status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": query}))
         assert status == 400 and words in told["error"], query
@@ -142,6 +156,69 @@ def test_sql_that_never_ends(board, monkeypatch):
             "from n where i < 900) select i from n)"
     assert board.get("api/sql/run009?" + urllib.parse.urlencode({"q": large}))[0] == 400
     assert board.get("api/runs")[0] == 200
+
+
+@NO_LIMITS
+def test_columns_of_an_answer(board):
+    def asked(query, form="json"):
+        status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": query, "form": form}))
+        assert status == 200, told
+        return (told["columns"], told["rows"]) if form == "json" else told
+
+    assert asked("select 'x' a, 'y' a") == (["a", "a"], [["x", "y"]])
+    assert asked("select 2, 1, null") == (["2", "1", "null"], [[2, 1, None]])
+    assert asked("select 1 a, 2 'b, c' where 0") == (["a", "b, c"], [])
+    assert asked("select 9007199254740993 a, -9007199254740993, 12") == (
+        ["a", "-9007199254740993", "12"], [["9007199254740993", "-9007199254740993", 12]])
+    assert asked("select '=1+1' a, -1 b", "csv").split() == ["a,b", "'=1+1,-1"]
+
+
+@NO_LIMITS
+def test_a_large_answer_is_not_read_to_its_end(board, monkeypatch):
+    monkeypatch.setattr(_ask, "ANSWER", 3 << 20)
+    rows = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 150) select hex(zeroblob(500000)) x from n"
+    for form in ("json", "csv"):
+        status, told, _ = board.get("api/sql/run009?" + urllib.parse.urlencode({"q": rows, "form": form}))
+        assert status == 400 and "larger than 3 MB" in told["error"]
+
+
+@NO_LIMITS
+def test_few_queries_run_at_once(board, monkeypatch):
+    running, most, run = [], [], _ask._run
+
+    async def counted(*arguments):
+        running.append(1)
+        most.append(len(running))
+        try:
+            return await run(*arguments)
+        finally:
+            running.pop()
+
+    monkeypatch.setattr(_ask, "_run", counted)
+    slow = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 300000) select count(*) from n"
+    answers = side_by_side(lambda: board.get("api/sql/run009?" + urllib.parse.urlencode({"q": slow}))[0], 12)
+    assert answers == [200] * 12 and max(most) <= 2
+
+
+def test_the_list_does_not_wait_for_reports(board, monkeypatch):
+    gate, begun = threading.Event(), []
+
+    def held(self, name, results):
+        begun.append(name)
+        assert gate.wait(60)
+        return name
+
+    monkeypatch.setattr(_pages.Pages, "report", held)
+    names = iter(("run001", "run002", "run003"))
+    asked = threading.Thread(target=side_by_side, args=(lambda: board.get(f"run/nightly/{next(names)}", timeout=90), 3))
+    asked.start()
+    try:
+        wait_until(lambda: len(begun) == 2)
+        assert board.get("api/runs", timeout=20)[0] == 200
+        assert board.get("ask/run009", timeout=20)[0] == 200
+    finally:
+        gate.set()
+        asked.join()
 
 
 # ---- refusals ----
@@ -169,6 +246,18 @@ def test_the_token_becomes_a_cookie(board):
     assert board.get("run/run009", token=False, Cookie=cookie.partition("=")[0] + "=wrong")[0] == 403
     # a proxy that has its own password passes it on
     assert board.get("run/run009", token=False, Cookie=cookie.partition(";")[0], Authorization="Basic abc")[0] == 200
+
+
+def test_an_address_without_a_port(board, caplog, monkeypatch):
+    status, _, headers = board.get(f"?token={board.token}", token=False, Host="[::1]")
+    assert status == 302 and headers["Set-Cookie"].startswith("roast-board-80=")
+    for host in ("localhost:none", "localhost:99999"):
+        assert board.get(f"?token={board.token}", token=False, Host=host)[0] == 403
+    monkeypatch.setattr(_pages.Pages, "runs", lambda self: 1 // 0)
+    assert board.get(f"?token={board.token}&x", token=False, Authorization="token")[0] == 302
+    monkeypatch.setattr(_server.Handler, "redirect", lambda self, to: 1 // 0)
+    assert board.get(f"?token={board.token}", token=False)[0] == 500
+    assert "ZeroDivisionError" in caplog.text and board.token not in caplog.text
 
 
 def test_foreign_names_and_sites(board):
@@ -213,6 +302,29 @@ def test_links_and_pipes_are_not_read(folder, tmp_path):
             index.find(name)
 
 
+def test_names_with_blanks_and_bytes(tmp_path):
+    """Every run that is listed can be opened, asked and compared."""
+    odd = [b" blank ", b"line\nbreak", b"caf\xe9", b"plain"]
+    for number, name in enumerate(odd):
+        os.rename(save(tmp_path, number, 5.0), os.path.join(os.fsencode(tmp_path), name))
+    os.rename(save(tmp_path / "deep", 1, 5.0), os.path.join(os.fsencode(tmp_path), b"deep", b"\xff"))
+    asked = Asked(tmp_path)
+    try:
+        names = sorted(row[0] for row in asked.get("api/runs")[1]["rows"])
+        assert names == sorted([" blank ", "line\nbreak", "caf\ufffd", "plain", "deep/\ufffd"])
+        for name in names:
+            for page in ("run", "ask", "api/run", "api/tables"):
+                assert asked.get(f"{page}/{urllib.parse.quote(name)}")[0] == 200, (page, name)
+        for page in ("compare", "scaling"):
+            status, body, _ = asked.get(f"{page}?" + urllib.parse.urlencode([("run", name) for name in names]))
+            assert status == 200, body
+        shutil.rmtree(os.path.join(os.fsencode(tmp_path), b"caf\xe9"))
+        time.sleep(1.1)
+        assert asked.get("api/runs?since=1")[1]["gone"] == ["caf\ufffd"]
+    finally:
+        asked.link.close()
+
+
 def test_a_measurement_that_vanishes_or_is_damaged(tmp_path):
     for number in range(3):
         save(tmp_path, number, 10.0)
@@ -239,6 +351,8 @@ def test_a_measurement_that_vanishes_or_is_damaged(tmp_path):
 def test_a_thousand_connections_and_clients_that_read_slowly(board):
     """Half of them have sent a part of a request; twenty more ask for a report and read nothing of it."""
     address, before = ("127.0.0.1", board.port), open_files()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _server.allow_connections()  # which a program does, and a notebook does not
     ask = f"GET /run/nightly/run000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {board.token}\r\n\r\n".encode()
     held = []
     try:
@@ -258,6 +372,7 @@ def test_a_thousand_connections_and_clients_that_read_slowly(board):
     finally:
         for one in held:
             one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert board.get("api/runs")[0] == 200
     wait_until(lambda: open_files() <= before + 8)  # of all of them nothing is kept
 
@@ -418,6 +533,22 @@ def test_a_run_that_vanishes_or_is_damaged_while_it_is_shown(growing, tmp_path):
         asked.link.close()
 
 
+def test_more_live_pages_than_are_kept(tmp_path):
+    """A page that is asked for again after it was dropped is told what changed."""
+    runs = [Growing(tmp_path / f"live{i}") for i in range(_server.KEPT_LIVE + 1)]
+    asked = Asked(tmp_path)
+    try:
+        known = [asked.get(f"api/run/live{i}")[1]["version"] for i in range(len(runs))]
+        for run in runs:
+            run.grow(5)
+        for i in range(len(runs)):
+            told = asked.get(f"api/run/live{i}?since={known[i]}")[1]
+            assert "5 of 40" in told["parts"]["progress"]
+            assert asked.get(f"api/run/live{i}?since={told['version']}")[1]["parts"] == {}
+    finally:
+        asked.link.close()
+
+
 # ---- parts ----
 
 
@@ -489,6 +620,60 @@ def test_a_run_whose_writer_was_killed_is_read_when_it_changes(growing, tmp_path
     assert state() == ("unfinished", 1)
 
 
+def look(index):
+    index._looked = -1e9
+    index.look()
+    return {row[0]: row[KEYS.index("error")] for row in index.since(0)["rows"]}
+
+
+@pytest.mark.parametrize("place", ["copy", "new/deep/copy"])
+def test_a_run_that_is_copied_slowly(folder, tmp_path, place):
+    """Its folder first, then a part of its file, then all of it."""
+    source, copy = folder / "run009" / "run.sqlite", tmp_path / place
+    index = Index(tmp_path)
+    assert look(index) == {}
+    copy.mkdir(parents=True)
+    assert look(index) == {}
+    whole = source.read_bytes()
+    for size in (0, 60):
+        (copy / "run.sqlite").write_bytes(whole[:size])
+        assert look(index) == {}
+    (copy / "run.sqlite").write_bytes(whole[:5000])
+    assert look(index)[place]  # it cannot be read
+    shutil.copytree(folder / "run009", copy, dirs_exist_ok=True)
+    assert look(index) == {place: None}
+    assert index.find(place)["outcome"] == "failed"
+    (copy / "run.sqlite").unlink()
+    shutil.rmtree(copy)
+    assert look(index) == {}
+
+
+def test_the_folder_itself_becomes_a_measurement(folder, tmp_path):
+    index = Index(tmp_path)
+    assert look(index) == {}
+    shutil.copytree(folder / "run009", tmp_path, dirs_exist_ok=True)
+    assert look(index) == {tmp_path.name: None}
+
+
+def test_a_live_run_that_is_damaged_for_a_moment(growing, tmp_path):
+    growing.grow(5)
+    index = Index(tmp_path)
+    assert look(index) == {"live": None}
+    whole = (growing.path / "run.sqlite").read_bytes()
+    (growing.path / "run.sqlite").write_bytes(b"")
+    assert look(index) == {}
+    (growing.path / "run.sqlite").write_bytes(whole)
+    assert list(look(index)) == ["live"]
+
+
+def test_too_many_folders_are_told(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_index, "MOST_FOLDERS", 3)
+    assert Index(folder / "nightly").since(0)["notice"] == ""
+    for number in range(5):
+        (tmp_path / f"d{number}").mkdir()
+    assert "3 folders" in Index(tmp_path).since(0)["notice"]
+
+
 def test_a_folder_that_is_a_measurement(folder):
     index = Index(folder / "nightly" / "run000")
     assert [row[0] for row in index.since(0)["rows"]] == ["run000"]
@@ -540,3 +725,51 @@ def test_a_port_that_is_taken(folder):
     with pytest.raises(FileNotFoundError):
         roastcoffea.board(Path(folder) / "none")
     assert not [one for one in threading.enumerate() if one.name == "roastcoffea board" and not one.daemon]
+
+
+def test_a_port_that_is_none(folder):
+    for port in (-1, 65536, 99999):
+        with pytest.raises(ValueError, match="0 to 65535"):
+            roastcoffea.board(folder, port=port)
+    done = subprocess.run([sys.executable, "-m", "roastcoffea", "board", "--port", "99999", str(folder)], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 1 and "0 to 65535" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_process_of_a_notebook_keeps_its_limits(folder):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    low = min(1000, before[0])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (low, before[1]))
+    try:
+        link = roastcoffea.board(folder)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == low
+        link.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_listening_everywhere_names_this_machine(folder):
+    link = roastcoffea.board(folder, host="0.0.0.0")
+    try:
+        assert urllib.parse.urlsplit(link.url).hostname == socket.gethostname().lower()
+    finally:
+        link.close()
+
+
+@pytest.mark.parametrize("program", [[sys.executable, "-m", "roastcoffea"], [str(Path(sys.executable).with_name("roast"))]])
+def test_the_program(folder, program):
+    """Started as people do, read from its output, ended by Ctrl-C."""
+    process = subprocess.Popen([*program, "board", "--port", "0", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    try:
+        url = next(line.strip() for line in process.stdout if "http://" in line)
+        found = urllib.parse.urlsplit(url)
+        asked = Asked.__new__(Asked)
+        asked.port, asked.base, asked.token = found.port, found.path, found.query.removeprefix("token=")
+        assert len(asked.get("api/runs")[1]["rows"]) == 5
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 0 and told == ""
+    finally:
+        process.kill()
+        process.wait()

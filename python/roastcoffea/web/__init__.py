@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import threading
 from collections.abc import Sequence
 
@@ -14,7 +15,8 @@ from roastcoffea.web._access import Access
 
 __all__ = ["Link", "board", "serve"]
 
-PORT = 8799
+PORT, MOST_PORT = 8799, 65535
+EVERYWHERE = ("", "0.0.0.0", "::")  # to listen on; no address to go to
 
 
 class Link:
@@ -49,6 +51,8 @@ async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: i
     usual one, any other one will do."""
     from roastcoffea.web._server import Board
 
+    if not 0 <= port <= MOST_PORT:
+        raise ValueError(f"a port is a number from 0 to {MOST_PORT}, not {port}")
     board = Board(folder, Access(token, [host, *allow_hosts]), base_url)
     try:
         server, bound = board.listen(host, port)
@@ -56,7 +60,7 @@ async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: i
         if port != PORT:
             raise
         server, bound = board.listen(host, 0)
-    name = f"[{host}]" if ":" in host else host
+    name = socket.gethostname() if host in EVERYWHERE else f"[{host}]" if ":" in host else host
     link = Link(f"http://{name}:{bound}{board.pages.base}?token={board.access.token}",
                 proxied=board.pages.base != "/")
     if ready is not None:
@@ -66,6 +70,7 @@ async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: i
     finally:
         server.stop()
         await server.close_all_connections()
+        board.close()
 
 
 def board(folder: str | os.PathLike[str] = ".", host: str = "127.0.0.1", port: int = 0, base_url: str = "/",

@@ -53,7 +53,8 @@ class Access:
     def knows_host(self, header: str) -> bool:
         """Whether a Host header names this server."""
         try:
-            host = urlsplit(f"//{header}").hostname or ""
+            found = urlsplit(f"//{header}")
+            host, _ = found.hostname or "", found.port  # which raises, too
         except ValueError:
             return False
         return host in self._hosts or _is_address(host)

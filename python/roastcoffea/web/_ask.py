@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 import resource
 import shutil
@@ -10,9 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Refused", "ask", "tables"]
+__all__ = ["Asker", "Refused"]
 
-SECONDS, ROWS, MEMORY, ANSWER = 10, 10_000, 4 << 30, 64 << 20
+SECONDS, ROWS, MEMORY, ANSWER = 10, 10_000, 4 << 30, 16 << 20
+AT_ONCE = 2  # queries
+EXACT = 1 << 53  # up to here a browser knows every integer
 
 
 class Refused(Exception):
@@ -28,44 +31,88 @@ def program() -> str:
     return found
 
 
+async def _read(stream: asyncio.StreamReader | None, most: int) -> str:
+    assert stream is not None
+    pieces, size = [], 0
+    while piece := await stream.read(1 << 16):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise Refused(f"the answer is larger than {most / 2**20:.3g} MB: ask for fewer rows or columns")
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
 async def _run(*arguments: str) -> tuple[str, str]:
     """Output and notes. Whatever happens to the process, this one lives on."""
     process = await asyncio.create_subprocess_exec(
         program(), "sql", *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, limit=ANSWER, close_fds=True)
+        stderr=asyncio.subprocess.PIPE, close_fds=True)
+    reads = [asyncio.ensure_future(_read(stream, ANSWER)) for stream in (process.stdout, process.stderr)]
     try:
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (2 * SECONDS, 2 * SECONDS))
-        output, notes = await asyncio.wait_for(process.communicate(), 2 * SECONDS)
-    except ProcessLookupError:
-        output, notes = await process.communicate()
+        try:
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (2 * SECONDS, 2 * SECONDS))
+        except ProcessLookupError:
+            pass  # it is done already
+        async with asyncio.timeout(2 * SECONDS):
+            output, notes = await asyncio.gather(*reads)
+            await process.wait()
     except TimeoutError as error:
         raise Refused(f"the answer took more time than {2 * SECONDS} seconds") from error
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
-    told = notes.decode("utf-8", "replace").strip()
+            for read in reads:
+                read.cancel()
+            await asyncio.gather(*reads, return_exceptions=True)
+            await process.communicate()  # what is in the pipes: before that it is not done
+    told = notes.strip()
     if process.returncode != 0:
         raise Refused(told.removeprefix("roast: ") or "the query needs more memory or time than it may have")
-    return output.decode("utf-8", "replace"), told
+    return output, told
 
 
-async def ask(run: str, query: str, form: str = "json") -> tuple[Any, bool]:
-    """The answer, and whether there are more rows than are shown."""
-    if not query.strip():
-        raise Refused("there is no query")
-    output, told = await _run(f"--{form}", "--timeout", str(SECONDS), "--limit", str(ROWS), "--", run, query)
-    return (json.loads(output) if form == "json" else output), "more rows" in told
+def _cell(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and abs(value) > EXACT else value
 
 
-async def tables(run: str) -> dict[str, list[str]]:
-    """The tables and their columns."""
-    output, _ = await _run("--", run)
-    found: dict[str, list[str]] = {}
-    for line in output.splitlines():
-        if not line.startswith(" "):
-            found[line.strip()] = []
-        elif found:
-            found[next(reversed(found))] += line.split()
-    return found
+def _as_json(output: str, heads: list[str], more: bool) -> str:
+    """Rows as lists: columns may share a name, and a browser would sort names that are numbers."""
+    rows = json.loads(output, object_pairs_hook=list)
+    columns = [name for name, _ in rows[0]] if rows else heads
+    return json.dumps({"columns": columns, "rows": [[_cell(value) for _, value in row] for row in rows], "more": more},
+                      separators=(",", ":"))
+
+
+class Asker:
+    """Asks for many, a few at once."""
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def ask(self, run: str, query: str, form: str = "json") -> str:
+        """The answer as JSON or as CSV; both say whether there are more rows."""
+        if not query.strip():
+            raise Refused("there is no query")
+        limits = ("--timeout", str(SECONDS), "--limit", str(ROWS), "--", run, query)
+        async with self._turns:
+            if form == "csv":
+                output, told = await _run("--csv", "--safe", *limits)
+                return output + (f"# there are more rows: these are the first {ROWS}\n" if "more rows" in told else "")
+            output, told = await _run("--json", *limits)
+            heads = []
+            if output.strip() == "[]":  # which does not name the columns
+                heads = next(csv.reader([(await _run("--csv", *limits))[0]]), [])
+        return await asyncio.to_thread(_as_json, output, heads, "more rows" in told)
+
+    async def tables(self, run: str) -> dict[str, list[str]]:
+        """The tables and their columns."""
+        async with self._turns:
+            output, _ = await _run("--", run)
+        found: dict[str, list[str]] = {}
+        for line in output.splitlines():
+            if not line.startswith(" "):
+                found[line.strip()] = []
+            elif found:
+                found[next(reversed(found))] += line.split()
+        return found

@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +19,15 @@ __all__ = ["Index", "Unreadable"]
 PACE = 1.0
 DEPTH = 16  # of folders in folders, as the engine searches them
 MOST_FOLDERS = 20_000  # that are watched
+# A folder with one of the first two may become a measurement. What is in the others may change it.
+SIGNS = ("run.sqlite", "metadata.json")
+WRITTEN = (*SIGNS, "run.sqlite-wal", "metrics.json")
 # What a row of the table needs.
 KEYS = ("name", "state", "when", "outcome", "wall_time", "total_events", "data_rate_gbps", "useful_rate_gbps",
         "event_rate_wall_khz", "avg_workers", "core_efficiency", "chunksize", "executor", "processor", "config", "error")
 # What it shows as a text that the engine makes: numbers look as everywhere else.
 UNITS = {row["key"]: row["unit"] for row in _core.catalogue()
-         if row["key"] in ("wall_time", "total_events", "data_rate_gbps", "event_rate_wall_khz", "avg_workers")}
+         if row["key"] in ("wall_time", "total_events", "data_rate_gbps", "event_rate_wall_khz", "avg_workers", "core_efficiency")}
 SENT = (*KEYS, *(f"{key}_text" for key in UNITS))
 
 
@@ -31,25 +35,59 @@ class Unreadable(Exception):
     """A measurement that is not there, or that must not be read; the text says why."""
 
 
-def _stamp(path: Path) -> int | None:
-    """Changes when something is added to a folder or removed from it, or written to a file."""
+def _stamp(path: Path) -> Any:
+    """Changes when something is added to a folder or removed from it, or written to a file; None: it is not there."""
     try:
-        return os.stat(path, follow_symlinks=False).st_mtime_ns
+        info = os.stat(path, follow_symlinks=False)
     except OSError:
         return None
+    return info.st_mtime_ns, 0 if stat.S_ISDIR(info.st_mode) else info.st_size
+
+
+def _stamps(path: Path, files: Iterable[str]) -> list[Any]:
+    return [_stamp(path), *(_stamp(path / file) for file in files)]
 
 
 class Folder(NamedTuple):
-    stamp: int | None
+    stamps: list[Any]  # of the folder, and of the signs in it
     depth: int
     inside: dict[str, int]  # the folders in it, with a number that changes when one is replaced
+    signs: list[str]
 
 
-def _folders_in(path: Path) -> dict[str, int]:
+def _folder(path: Path, depth: int) -> Folder:
+    """As it is now. If it changes meanwhile, its stamps are older than what is in it: it is looked into again."""
+    before = _stamp(path)
+    inside, signs = {}, []
     try:
-        return {one.name: one.inode() for one in os.scandir(path) if one.is_dir(follow_symlinks=False)}
+        with os.scandir(path) as entries:
+            for one in entries:
+                if one.name in SIGNS:
+                    signs.append(one.name)
+                # The engine does not look into hidden folders either.
+                elif not one.name.startswith(".") and one.is_dir(follow_symlinks=False):
+                    inside[one.name] = one.inode()
     except OSError:
-        return {}
+        pass
+    return Folder([before, *(_stamp(path / sign) for sign in signs)], depth, inside, signs)
+
+
+def _shown(path: str) -> str:
+    """As the engine tells it: with U+FFFD for bytes that are not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _real(path: str, folder: Path) -> str | None:
+    """The path of which the engine told; bytes that are not UTF-8 are lost in it. None: it is gone."""
+    if os.path.lexists(path):
+        return path
+    found = folder
+    for part in Path(path).relative_to(_shown(str(folder))).parts:
+        try:
+            found /= next(name for name in os.listdir(found) if _shown(name) == part)
+        except (OSError, StopIteration):
+            return None
+    return str(found)
 
 
 class Index:
@@ -77,7 +115,7 @@ class Index:
             if not self._folders:
                 self._add(self.folder, 0)
             for path, known in list(self._folders.items()):
-                if path in self._folders and known.stamp != _stamp(path):
+                if path in self._folders and known.stamps != _stamps(path, known.signs):
                     self._look_into(path, known.depth)
             self._look_at_live()
             self._looked = time.monotonic()
@@ -87,51 +125,56 @@ class Index:
         try:
             runs = json.loads(_core.list_runs(path))
         except (OSError, ValueError):  # it is gone again
+            self._forget(path)
             return
-        found = {self._name(run["path"]): run for run in runs}
-        self._take({name: {**run, "name": name} for name, run in found.items()}, [])
+        found = {self._name(run["path"]): (run, _real(run["path"], self.folder)) for run in runs}
+        self._take({name: {**run, "name": name, "path": real} for name, (run, real) in found.items() if real is not None}, [])
         self._watch(path, depth)
 
     def _name(self, path: str) -> str:
         """As it is shown and asked for: the path below the folder."""
-        name = Path(path).relative_to(self.folder).as_posix()
-        return name if name != "." else self.folder.name
+        folder = _shown(str(self.folder))
+        name = Path(_shown(path)).relative_to(folder).as_posix()
+        return name if name != "." else Path(folder).name
 
     def _watch(self, path: Path, depth: int) -> None:
         """Remembers what a folder has, and the folders in it that are no measurements. One that changes meanwhile is looked
         into again."""
         if self._name(str(path)) in self._runs or depth > DEPTH or len(self._folders) >= MOST_FOLDERS:
             return
-        self._folders[path] = known = Folder(_stamp(path), depth, _folders_in(path))
+        self._folders[path] = known = _folder(path, depth)
         for name in known.inside:
             self._watch(path / name, depth + 1)
 
     def _look_into(self, path: Path, depth: int) -> None:
         before = self._folders[path].inside
-        self._folders[path] = known = Folder(_stamp(path), depth, _folders_in(path))
+        self._folders[path] = known = _folder(path, depth)
+        if known.signs or known.stamps[0] is None:  # it may have become a measurement, or is gone
+            self._forget(path)
+            self._add(path, depth)
+            return
         for name in before:
             if known.inside.get(name) != before[name]:
                 self._forget(path / name)
         for name in known.inside:
             if known.inside[name] != before.get(name):
                 self._add(path / name, depth + 1)
-        if known.stamp is None:
-            del self._folders[path]
 
     def _forget(self, path: Path) -> None:
-        gone = self._name(str(path))
-        self._take({}, [name for name in self._runs if name == gone or name.startswith(f"{gone}/")])
+        own = str(path)
+        self._take({}, [name for name, run in self._runs.items() if run["path"] == own or run["path"].startswith(f"{own}/")])
         for folder in [one for one in self._folders if one == path or path in one.parents]:
             del self._folders[folder]
 
     def _look_at_live(self) -> None:
         for name, run in list(self._runs.items()):
-            if run["state"] not in ("live", "unfinished"):
+            if run["state"] not in ("live", "unfinished") and not run.get("error"):
                 continue
             # A writer may end without a trace. One that was killed, or works on another machine, is seen by its file alone.
+            # One that could not be read may be a copy that is not complete yet.
             path = Path(run["path"])
-            written = _stamp(path / "run.sqlite"), _stamp(path / "run.sqlite-wal")
-            if run["state"] == "unfinished" and written == self._written.get(name):
+            written = _stamps(path, WRITTEN)[1:]
+            if run["state"] != "live" and written == self._written.get(name):
                 continue
             self._written[name] = written
             try:
@@ -142,6 +185,7 @@ class Index:
                 self._take({name: {**found[0], "name": name, "path": run["path"]}}, [])
             else:
                 self._take({}, [name])
+                self._watch(path, len(path.relative_to(self.folder).parts))
 
     def _take(self, found: dict[str, dict[str, Any]], gone: list[str]) -> None:
         changed = [name for name, run in found.items() if self._runs.get(name) != run]
@@ -166,7 +210,9 @@ class Index:
             version = version if 0 <= version <= self.version else 0
             rows = [row for name, row in self._rows.items() if self._changed[name] > version]
             gone = [name for name, when in self._gone.items() if when > version]
-            return {"version": self.version, "keys": SENT, "rows": rows, "gone": gone, "all": version == 0}
+            notice = (f"There are {MOST_FOLDERS:,} folders here or more. New runs in some of them are not seen: start the board "
+                      "again, or in a folder further down." if len(self._folders) >= MOST_FOLDERS else "")
+            return {"version": self.version, "keys": SENT, "rows": rows, "gone": gone, "all": version == 0, "notice": notice}
 
     def find(self, name: str) -> dict[str, Any]:
         """The measurement of that name. Only what was found below the folder can be asked for."""

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from roastcoffea._core import __version__
 from roastcoffea.report._comparison import comparison_page, table_section
 from roastcoffea.report._data import Results
-from roastcoffea.report._document import document
+from roastcoffea.report._document import Section, document
 from roastcoffea.report._markup import name, text
 from roastcoffea.report._page import page
 
@@ -52,11 +52,13 @@ class Pages:
 
     def runs(self) -> str:
         main = (
-            '<section id="top"><h1>Runs</h1><p class="about" id="count" role="status">reading the folder …</p></section>'
+            '<section id="top"><h1>Runs</h1><p class="about" id="count" role="status">reading the folder …</p>'
+            '<p class="outcome warning" id="notice" role="status" hidden></p></section>'
             '<section id="runs"><form id="choose" role="search">'
             '<label>Search <input id="search" type="search" placeholder="name, or wall>60" autocomplete="off"></label>'
             '<label>Outcome <select id="outcome"><option value="">all</option><option>done</option><option>failed</option>'
             "<option>interrupted</option><option>live</option><option>unfinished</option><option>unreadable</option></select></label>"
+            '<label class="narrow">Sort <select id="sort"></select></label>'
             '<span class="actions"><button type="button" id="compare" disabled>Compare</button>'
             '<button type="button" id="scaling" disabled>Scaling</button></span></form>'
             '<div id="list" role="table" aria-label="runs"><div id="heads" role="row"></div>'
@@ -103,8 +105,17 @@ class Pages:
     def report(self, run: str, results: Results) -> str:
         return page(results, self._home(run))
 
-    def comparison(self, found: Comparison) -> str:
-        return comparison_page(found.headline, found.names, found.tables, self._home())
+    def comparison(self, found: Sequence[Comparison]) -> str:
+        """Each is a run B beside the same A."""
+        if len(found) == 1:
+            return comparison_page(found[0].headline, found[0].names, found[0].tables, self._home())
+        lines = [("A", found[0].names[0], ""), *((f"B{i}", one.names[1], one.headline) for i, one in enumerate(found, 1))]
+        about = "".join(f'<p class="about">{letter}: {", ".join(name(one) for one in names)}</p>'
+                        + (f'<p class="outcome">{name(told)}</p>' if told else "") for letter, names, told in lines)
+        sections = [Section(f"{part.identity}-{i}", f"A and B{i}: {part.title}", part.body)
+                    for i, one in enumerate(found, 1) for part in map(table_section, one.tables) if part.body]
+        return document("Comparison · roastcoffea", f'<section id="top"><h1>Comparison</h1>{about}</section>', sections,
+                        home=self._home())
 
     def scaling(self, found: Scaling) -> str:
         names = "".join(f'<p class="about">{name(one["name"])}</p>' for one in found.runs)

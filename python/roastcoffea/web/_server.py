@@ -6,16 +6,19 @@ import asyncio
 import json
 import os
 import resource
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from roastcoffea.extras import needed
 
 needed("the board", "tornado", "report")
 import tornado.httpserver
+import tornado.log
 import tornado.netutil
 import tornado.web
 
@@ -27,13 +30,13 @@ from roastcoffea.web._pages import Pages
 from roastcoffea.results import compare, open_run
 from roastcoffea.scaling_runs import scaling
 
-__all__ = ["Board"]
+__all__ = ["Board", "allow_connections"]
 
 REPORT, HERE = Path(__file__).parent.parent / "report", Path(__file__).parent
 STATIC = {file.name: file for file in
           (REPORT / "report.css", REPORT / "tables.js", HERE / "board.css", HERE / "board.js")}
 TYPES = {".css": "text/css", ".js": "text/javascript"}
-KEPT_PAGES, KEPT_LIVE, MOST_RUNS = 8, 8, 64
+KEPT_PAGES, KEPT_LIVE, MOST_RUNS, MOST_FILES = 8, 8, 64, 8192
 
 
 class Live:
@@ -43,7 +46,8 @@ class Live:
         self.run = LiveRun(path)
         self.lock = asyncio.Lock()  # one look at a time
         self.stamp: Any = None
-        self.version = 0
+        # Larger than any version of an earlier object for the same run, which was dropped to make room: a page may know it.
+        self.version = time.time_ns() // 1000
         self.parts: dict[str, tuple[int, str]] = {}
         self.quick: dict[str, str] = {}
         self.whole: asyncio.Future[None] | None = None  # the look at all of it
@@ -68,13 +72,19 @@ class Board:
     def __init__(self, folder: str | os.PathLike[str], access: Access, base: str = "/") -> None:
         self.index, self.access = Index(folder), access
         self.pages = Pages(f"/{base.strip('/')}/" if base.strip("/") else "/")
-        self._threads = ThreadPoolExecutor(2, "board")
+        # The list and quick answers do not wait for news of live runs, nor these for pages that take seconds.
+        self._quick, self._news, self._long = (ThreadPoolExecutor(count, "board") for count in (4, 2, 2))
+        self.asker = _ask.Asker()
         self._made: OrderedDict[Any, Awaitable[str]] = OrderedDict()
         self._live: OrderedDict[str, Live] = OrderedDict()
 
-    async def work(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def work(self, function: Callable[..., Any], *arguments: Any, pool: ThreadPoolExecutor | None = None) -> Any:
         """In a thread, so that the others need not wait."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(pool or self._quick, function, *arguments)
+
+    def close(self) -> None:
+        for pool in (self._quick, self._news, self._long):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     async def find(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = await self.work(self.index.find, name)
@@ -84,7 +94,7 @@ class Board:
         """A page that does not change; whoever asks meanwhile waits for the same one."""
         task = self._made.get(key)
         if task is None:
-            task = self._made[key] = asyncio.ensure_future(self.work(make))
+            task = self._made[key] = asyncio.ensure_future(self.work(make, pool=self._long))
             while len(self._made) > KEPT_PAGES:
                 self._made.popitem(last=False)
         self._made.move_to_end(key)
@@ -102,7 +112,7 @@ class Board:
         async with kept.lock:
             stamp = await self.work(_stamp, run["path"])
             if stamp != kept.stamp:
-                kept.quick = await self.work(kept.run.look)
+                kept.quick = await self.work(kept.run.look, pool=self._news)
                 kept.stamp = stamp
             await self._look_at_all(kept, stamp)
             kept.take(kept.run.parts(kept.quick))
@@ -113,7 +123,7 @@ class Board:
         waits = kept.whole is None
         if kept.whole is None or (kept.whole.done() and kept.run.is_due() and stamp != kept.whole_stamp):
             kept.whole_stamp = stamp
-            kept.whole = asyncio.ensure_future(self.work(kept.run.look_at_all))
+            kept.whole = asyncio.ensure_future(self.work(kept.run.look_at_all, pool=self._long))
             kept.whole.add_done_callback(lambda done: done.cancelled() or done.exception())  # told when it is asked for
         if waits or kept.whole.done():
             try:
@@ -137,14 +147,19 @@ class Board:
 
     def listen(self, host: str, port: int) -> tuple[tornado.httpserver.HTTPServer, int]:
         """The server and its port; port 0: any that is free."""
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
         sockets = tornado.netutil.bind_sockets(port, host)
         server = tornado.httpserver.HTTPServer(
             self.application(), idle_connection_timeout=60, body_timeout=10, max_header_size=32 << 10,
             max_body_size=1 << 16, max_buffer_size=1 << 17)
         server.add_sockets(sockets)
         return server, sockets[0].getsockname()[1]
+
+
+def allow_connections() -> None:
+    """Lets this process have thousands of them: for a program that is a board and nothing else."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < MOST_FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES), hard))
 
 
 def _stamp(path: str) -> Any:
@@ -177,7 +192,8 @@ class Handler(tornado.web.RequestHandler):
 
     @property
     def _cookie(self) -> str:
-        return f"roast-board-{self.request.host.rpartition(':')[2] if ':' in self.request.host else '80'}"
+        # Cookies do not know ports: two boards on one machine need two names.
+        return f"roast-board-{urlsplit(f'//{self.request.host}').port or 80}"
 
     def prepare(self) -> None:
         access, headers = self.board.access, self.request.headers
@@ -225,10 +241,12 @@ class Handler(tornado.web.RequestHandler):
 
     def log_exception(self, *error: Any) -> None:
         if not isinstance(error[1], (Refusal, Unreadable, OSError, ValueError, RuntimeError, tornado.web.HTTPError)):
-            super().log_exception(*error)
+            # Without the query, which may hold the token.
+            tornado.log.app_log.error("the board failed at %s", self.request.path, exc_info=error)
 
     def send(self, document: str) -> None:
         """A page with scripts inside: each is allowed by its hash."""
+        document = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # paths may hold any bytes
         self.set_header("Content-Security-Policy", policy_of(document))
         self.finish(document)
 
@@ -274,7 +292,7 @@ class Run(Handler):
         if run["state"] == "live":
             self.finish(self.board.pages.live(name))
             return
-        key = (name, str(_stamp(run["path"])))
+        key = (name, str(await self.board.work(_stamp, run["path"])))
         self.send(await self.board.made(key, lambda: self.board.pages.report(name, open_run(run["path"]))))
 
 
@@ -289,24 +307,27 @@ class Several(Handler):
     """Runs that were ticked: `run` in the address, once for each."""
 
     async def paths(self) -> list[str]:
-        names = self.get_query_arguments("run")
+        # As they are: get_query_arguments would take off blanks at the ends.
+        names = [name.decode("utf-8", "replace") for name in self.request.query_arguments.get("run", [])]
         if not 2 <= len(names) <= MOST_RUNS:
             raise Refusal(400, "Which runs?", f"Tick two runs or more, up to {MOST_RUNS}.")
         return [(await self.board.find(name))["path"] for name in names]
 
 
+    async def show(self, kind: str, make: Callable[[list[str]], str]) -> None:
+        paths = await self.paths()
+        stamps = await self.board.work(lambda: [str(_stamp(path)) for path in paths])
+        self.send(await self.board.made((kind, *paths, *stamps), lambda: make(paths)))
+
+
 class Compare(Several):
     async def get(self) -> None:
-        paths = await self.paths()
-        key = ("compare", *paths, *(str(_stamp(path)) for path in paths))
-        self.send(await self.board.made(key, lambda: self.board.pages.comparison(compare(*paths))))
+        await self.show("compare", lambda paths: self.board.pages.comparison([compare(paths[0], path) for path in paths[1:]]))
 
 
 class Scaling(Several):
     async def get(self) -> None:
-        paths = await self.paths()
-        key = ("scaling", *paths, *(str(_stamp(path)) for path in paths))
-        self.send(await self.board.made(key, lambda: self.board.pages.scaling(scaling(paths))))
+        await self.show("scaling", lambda paths: self.board.pages.scaling(scaling(paths)))
 
 
 class Ask(Handler):
@@ -320,16 +341,13 @@ class SqlApi(Handler):
 
     async def get(self, name: str) -> None:
         run = await self.board.find(name)
-        form = self.get_query_argument("form", "json")
+        form = "csv" if self.get_query_argument("form", "") == "csv" else "json"
         try:
-            rows, more = await _ask.ask(run["path"], self.get_query_argument("q", ""), "csv" if form == "csv" else "json")
+            answer = await self.board.asker.ask(run["path"], self.get_query_argument("q", "", strip=False), form)
         except _ask.Refused as error:
             raise Refusal(400, "Not answered", str(error)) from error
-        if form == "csv":
-            self.set_header("Content-Type", "text/csv; charset=utf-8")
-            self.finish(rows)
-        else:
-            self.finish({"rows": rows, "more": more})
+        self.set_header("Content-Type", "text/csv; charset=utf-8" if form == "csv" else "application/json")
+        self.finish(answer)
 
 
 class TablesApi(Handler):
@@ -338,6 +356,6 @@ class TablesApi(Handler):
     async def get(self, name: str) -> None:
         run = await self.board.find(name)
         try:
-            self.finish(await _ask.tables(run["path"]))
+            self.finish(await self.board.asker.tables(run["path"]))
         except _ask.Refused as error:
             raise Refusal(400, "Not answered", str(error)) from error

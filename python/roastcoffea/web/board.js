@@ -51,26 +51,28 @@
   const COLUMNS = [
     ["Name", "name", "text"], ["Start (UTC)", "when", "when"], ["Outcome", "outcome", "outcome"],
     ["Wall", "wall_time", "figure"], ["Events", "total_events", "figure"], ["Event rate", "event_rate_wall_khz", "figure"],
-    ["Data rate", "data_rate_gbps", "figure"], ["Workers", "avg_workers", "figure"], ["Processor", "processor", "text"],
-    ["Trend", "trend", "trend"],
+    ["Data rate", "data_rate_gbps", "figure"], ["Workers", "avg_workers", "figure"], ["Efficiency", "core_efficiency", "figure"],
+    ["Processor", "processor", "text"], ["Trend", "trend", "trend"],
   ];
+  const SORTED = COLUMNS.filter(([, , kind]) => kind !== "trend");
   // The names of "roast ls --filter".
   const NAMES = {wall: "wall_time", events: "total_events", khz: "event_rate_wall_khz", gbps: "data_rate_gbps",
                  useful: "useful_rate_gbps", workers: "avg_workers", efficiency: "core_efficiency", chunksize: "chunksize",
                  when: "when", outcome: "outcome", executor: "executor", processor: "processor", config: "config",
                  name: "name", state: "state"};
+  const TEXTS = ["when", "outcome", "executor", "processor", "config", "name", "state"];
   const HEIGHT = 34, AROUND = 12, TREND = 24;
 
   function runsPage() {
     const all = new Map(), ticked = new Set();
-    let version = 0, shown = [], series = new Map();
+    let version = 0, shown = [], series = new Map(), notice = "", drawsSoon = false;
     const wanted = {q: "", outcome: "", sort: "when", up: false};
 
     function readAddress() {
       const given = new URLSearchParams(location.search);
       wanted.q = given.get("q") || "";
       wanted.outcome = given.get("outcome") || "";
-      wanted.sort = COLUMNS.some(([, key]) => key === given.get("sort")) ? given.get("sort") : "when";
+      wanted.sort = SORTED.some(([, key]) => key === given.get("sort")) ? given.get("sort") : "when";
       wanted.up = given.get("up") === "1";
       by("search").value = wanted.q;
       by("outcome").value = wanted.outcome;
@@ -86,29 +88,54 @@
 
     const outcomeOf = (one) => (one.error ? "unreadable"
       : one.state === "live" || one.state === "unfinished" ? one.state : one.outcome || "");
+    // As a shell's: * any characters, ? one, [abc] one of these.
+    function pattern(glob) {
+      const parts = glob.match(/\[[!^]?\]?[^\]]*\]|[^]/gu) || [];
+      return new RegExp("^" + parts.map((part) => (part === "*" ? "[^]*" : part === "?" ? "[^]"
+        : part.length > 2 && part[0] === "["
+          ? "[" + part.slice(1, -1).replace(/^[!^]/, "^").replace(/[\\\]\[]/g, "\\$&") + "]"
+          : part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"))).join("") + "$", "u");
+    }
+    // The test of a word of the search; throws with words if there is none.
     function testOf(word) {
-      const found = /^([a-z]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word);
-      if (found === null || !(found[1] in NAMES)) {
+      const found = /^([^<>=!]*)(<=|>=|!=|=|<|>)(.*)$/.exec(word);
+      if (found === null) {
+        if (/[*?[]/.test(word)) {
+          let whole;
+          try { whole = pattern(word); } catch { throw new Error("it is no pattern"); }
+          return (one) => whole.test(one.name);
+        }
         const part = word.toLowerCase();
         return (one) => [one.name, one.processor, one.executor, one.config, outcomeOf(one)]
           .some((text) => text && text.toLowerCase().includes(part));
       }
-      const [, name, sign, text] = found, key = NAMES[name];
+      const [, name, sign, text] = found, key = Object.hasOwn(NAMES, name) ? NAMES[name] : null;
+      if (key === null) throw new Error(`there is no column ${name}; there are ${Object.keys(NAMES).join(", ")}`);
+      const isText = TEXTS.includes(key), other = !isText ? Number(text) : key === "when" ? text.replace("T", " ") : text;
+      if (text === "" || (!isText && Number.isNaN(other))) throw new Error(text ? `${text} is no number` : "a value is missing");
       return (one) => {
-        let value = key === "outcome" ? outcomeOf(one) : one[key], other = text;
+        let value = key === "outcome" ? outcomeOf(one) : one[key];
         if (value === null || value === undefined || value === "") return false;
-        if (typeof value === "number") other = Number(text);
-        else if (key === "when") value = value.slice(0, text.length);
+        if (key === "when") value = value.replace("T", " ").slice(0, other.length);
         return {"<": value < other, ">": value > other, "<=": value <= other, ">=": value >= other,
                 "=": value === other, "!=": value !== other}[sign];
       };
     }
+    function testsOf(words) {
+      const tests = [], wrong = [];
+      for (const word of words) {
+        try { tests.push(testOf(word)); } catch (error) { wrong.push(`“${word}” is not understood: ${error.message}.`); }
+      }
+      by("notice").textContent = [notice, ...wrong].join(" ").trim();
+      by("notice").hidden = by("notice").textContent === "";
+      return tests;
+    }
 
     function choose() {
-      const tests = wanted.q.split(/\s+/).filter(Boolean).map(testOf);
+      const tests = testsOf(wanted.q.split(/\s+/).filter(Boolean));
       if (wanted.outcome) tests.push((one) => outcomeOf(one) === wanted.outcome);
       shown = [...all.values()].filter((one) => tests.every((test) => test(one)));
-      const key = wanted.sort === "trend" ? "processor" : wanted.sort, sign = wanted.up ? 1 : -1;
+      const key = wanted.sort, sign = wanted.up ? 1 : -1;
       const valueOf = key === "outcome" ? outcomeOf : (one) => one[key];
       shown.sort((a, b) => {
         const x = valueOf(a), y = valueOf(b), none = (v) => v === null || v === undefined || v === "";
@@ -120,7 +147,14 @@
         : `${digits(shown.length)} of ${digits(all.size)} measurements`;
       for (const head of by("heads").children)
         if (head.dataset.key) head.ariaSort = head.dataset.key === wanted.sort ? (wanted.up ? "ascending" : "descending") : "none";
+      by("sort").value = `${key} ${wanted.up ? "up" : "down"}`;
       draw();
+    }
+    function sortBy(key, up) {
+      wanted.sort = key;
+      wanted.up = up;
+      writeAddress();
+      choose();
     }
 
     // The last runs of the same processor: where this one stands.
@@ -214,6 +248,13 @@
       (again || view).focus({preventScroll: true});
     }
 
+    // Once in a frame, however many events tell of it.
+    function drawSoon() {
+      if (drawsSoon) return;
+      drawsSoon = true;
+      requestAnimationFrame(() => { drawsSoon = false; draw(); });
+    }
+
     // From row to row by the keyboard, also to rows that are not there yet.
     function go(event) {
       const row = event.target.closest?.(".row"), page = Math.floor(by("window").clientHeight / HEIGHT) - 1;
@@ -242,22 +283,29 @@
     const ticks = cell(element("span", "Ticked", "unseen"));
     ticks.role = "columnheader";
     by("heads").append(ticks, ...COLUMNS.map(([title, key, kind]) => {
-      const head = element("div", undefined, kind === "figure" ? "n" : ""), button = element("button", title);
+      const head = element("div", kind === "trend" ? title : undefined, kind === "figure" ? "n" : "");
       head.role = "columnheader";
+      if (kind === "trend") return head;
+      const button = element("button", title);
       head.dataset.key = key;
       button.type = "button";
-      button.addEventListener("click", () => {
-        wanted.up = wanted.sort === key ? !wanted.up : kind === "text";
-        wanted.sort = key;
-        writeAddress();
-        choose();
-      });
+      button.addEventListener("click", () => sortBy(key, wanted.sort === key ? !wanted.up : kind === "text"));
       head.append(button);
       return head;
     }));
+    // Where columns are hidden their heads are, too.
+    by("sort").append(...SORTED.flatMap(([title, key]) => [["down", "▼"], ["up", "▲"]].map(([way, sign]) => {
+      const option = element("option", `${title} ${sign}`);
+      option.value = `${key} ${way}`;
+      return option;
+    })));
+    by("sort").addEventListener("change", () => {
+      const [key, way] = by("sort").value.split(" ");
+      sortBy(key, way === "up");
+    });
     by("window").addEventListener("keydown", go);
-    by("window").addEventListener("scroll", () => requestAnimationFrame(draw));
-    addEventListener("resize", () => requestAnimationFrame(draw));
+    by("window").addEventListener("scroll", drawSoon);
+    addEventListener("resize", drawSoon);
     by("choose").addEventListener("submit", (event) => { event.preventDefault(); writeAddress(); });
     by("search").addEventListener("input", () => { wanted.q = by("search").value; writeAddress(true); choose(); });
     by("outcome").addEventListener("change", () => { wanted.outcome = by("outcome").value; writeAddress(); choose(); });
@@ -274,9 +322,12 @@
         const one = Object.fromEntries(told.keys.map((key, i) => [key, row[i]]));
         all.set(one.name, one);
       }
-      const first = version === 0;
+      for (const name of ticked) if (!all.has(name)) ticked.delete(name);
+      countTicked();
+      const first = version === 0, isNews = (told.notice || "") !== notice;
       version = told.version;
-      if (told.rows.length || told.gone.length || first) { findSeries(); choose(); }
+      notice = told.notice || "";
+      if (told.rows.length || told.gone.length || first || isNews) { findSeries(); choose(); }
     });
   }
 
@@ -341,21 +392,21 @@
       by("answer").replaceChildren();
       by("csv").hidden = true;
       try {
-        const {rows, more} = await get("sql", run, new URLSearchParams({q: query}));
-        const keys = rows.length ? Object.keys(rows[0]) : [];
-        const numeric = keys.map((key) => rows.every((row) => row[key] === null || typeof row[key] === "number"));
+        const {columns, rows, more} = await get("sql", run, new URLSearchParams({q: query}));
+        const numeric = columns.map((_, i) => rows.length > 0 && rows.every((row) => row[i] === null || typeof row[i] === "number"));
         const line = (kind, values) => {
           const row = element("tr");
           values.forEach((value, i) => row.append(element(kind, value === null ? "" : String(value), numeric[i] ? "n" : "")));
           return row;
         };
         const head = element("thead"), body = element("tbody");
-        head.append(line("th", keys));
-        for (const row of rows) body.append(line("td", keys.map((key) => row[key])));
+        head.append(line("th", columns));
+        for (const row of rows) body.append(line("td", row));
         by("answer").replaceChildren(head, body);
-        told.textContent = `${digits(rows.length)} row${rows.length === 1 ? "" : "s"}${more ? "; there are more" : ""}`;
+        const count = `${digits(rows.length)} row${rows.length === 1 ? "" : "s"}`;
+        told.textContent = more ? `The first ${count}; there are more. The CSV has the same rows.` : count;
         by("csv").href = address("api/sql", run, new URLSearchParams({q: query, form: "csv"}));
-        by("csv").hidden = rows.length === 0;
+        by("csv").hidden = false;
       } catch (error) {
         told.className = "wrong";
         told.textContent = error.message;
