@@ -12,7 +12,7 @@ enum { CLI_WIDTH = 80 };
 
 /* One row per code: name, number, meaning. Scripts rely on the numbers. */
 #define CLI_EXIT_LIST(X)                                                                           \
-    X(OK, 0, "done; to a question, the answer is yes")                                             \
+    X(OK, 0, "success; for a check: passed")                                                       \
     X(NO, 1, "the answer is no, or a check failed")                                                \
     X(USAGE, 2, "the command line was not understood")                                             \
     X(INPUT, 3, "an argument was not found or could not be read")                                  \

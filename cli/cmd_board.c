@@ -71,7 +71,8 @@ const cli_verb cli_verb_board = {
     .details = "Serves the measurements below DIR (without it: this folder) to a browser, until\n"
                "Ctrl-C, and prints the address: a table of all runs, one run with its report,\n"
                "live while it goes on, several compared, their scaling, and SQL. It reads what\n"
-               "is on disk, changes nothing, and shows it to who has the token in the address.\n"
+               "is on disk and changes nothing. Only browsers with the token from the address\n"
+               "can see it.\n"
                "The server is Python's: python3 -m roastcoffea board.\n",
     .options = options,
     .run = run,

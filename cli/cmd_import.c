@@ -21,8 +21,8 @@ static const cli_option options[] = {
      "to its original, with " IMPORT_SUFFIX " appended to the name",
      offsetof(request, output)},
     {CLI_FLAG, '\0', "taskvine", NULL,
-     "each DIR holds the logs of a run of TaskVine (vine-run-info/<run>/vine-logs), which nobody "
-     "needs to have measured",
+     "each DIR holds the logs of a TaskVine run (vine-run-info/<run>/vine-logs); the run need not "
+     "have been measured",
      offsetof(request, taskvine)},
     {CLI_FLAG, '\0', "dry-run", NULL, "only say what would be done", offsetof(request, dry_run)},
     {CLI_INTEGER, 'd', "depth", "N", "how many folders deep to look (16)", offsetof(request, depth),

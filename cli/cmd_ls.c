@@ -134,9 +134,9 @@ const cli_verb cli_verb_ls = {
                "listed below the table, with the reason. Only the small parts are read.\n"
                "\n"
                "In filters, wall is in seconds, gbps in Gbit/s, khz in kHz, efficiency a ratio;\n"
-               "when is compared as far as it is given: \"when>=2026-11\". outcome is how a run\n"
-               "ended, done, failed or interrupted: \"outcome=failed\". config is the config of\n"
-               "save_measurement() in one line: \"chunk=500, site=desy\".\n",
+               "when may be shortened: \"when>=2026-11\" means from November 2026 on. outcome is\n"
+               "how a run ended, done, failed or interrupted: \"outcome=failed\". config is the\n"
+               "config of save_measurement() in one line: \"chunk=500, site=desy\".\n",
     .options = options,
     .run = run,
 };

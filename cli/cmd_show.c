@@ -143,8 +143,8 @@ const cli_verb cli_verb_show = {
                "The screen has the outcome, wall time, rates, efficiency, the first findings and\n"
                "the main parts of the budget. --full shows all tables. The table of the 200 Gbps\n"
                "challenge is among them if the run is at most 1,000 times slower than that;\n"
-               "--table challenge shows it always. --budget-by storage says which door or site\n"
-               "took the core time.\n",
+               "--table challenge shows it always. --budget-by storage says which server or\n"
+               "site took the core time.\n",
     .options = options,
     .run = run,
 };

@@ -41,7 +41,7 @@ static const cli_option options[] = {
     {CLI_CALL, '\0', "without-file", "FILE",
      "without this file, by its name or the end of its path; may be given several times",
      .take = take_file},
-    {CLI_INTEGER, 'n', "times", "N", "with so many times the files, each like those of the run",
+    {CLI_INTEGER, 'n', "times", "N", "with N times as many files, like those of the run",
      offsetof(request, times), .least = 1, .most = ROAST_WHAT_IF_CHUNKS},
     {CLI_FLAG, '\0', "preload", NULL, "if process() did not wait for each of its reads",
      offsetof(request, preload)},
@@ -94,12 +94,12 @@ const cli_verb cli_verb_what_if = {
     .name = "what-if",
     .usage = "RUN [OPTION ...]",
     .summary = "how long a run would take with other workers, chunks or files",
-    .details = "RUN is the directory of a measurement. Its tasks are played again: each goes to\n"
-               "the thread that is free first, with the cost that was measured for its chunk.\n"
-               "Chunks of another size cost what their events cost, and a fixed part each. The\n"
-               "interval of 90 % comes from chunks drawn anew, from the part of the wall time\n"
-               "that the play does not explain, and from what the run cannot tell. Without an\n"
-               "option the run is played as it was recorded.\n",
+    .details = "RUN is the directory of a measurement. Its tasks are simulated: each goes to the\n"
+               "thread that is free first, with the cost that was measured for its chunk. Chunks\n"
+               "of another size cost what their events cost, and a fixed part each. The 90 %\n"
+               "interval covers random variation of chunks, the part of the wall time that the\n"
+               "simulation does not reproduce, and unknown quantities. Without an option the run\n"
+               "is simulated as it was recorded.\n",
     .options = options,
     .run = run,
 };

@@ -54,8 +54,8 @@ const char *roast_budget_split_name(roast_budget_split split);
  *   compute_offcpu             without attempts, records and spans
  *   after_process, worker_overhead without attempts
  *   reduction, other_tasks     without attempts and spans
- *   processing                 with records of chunks, or without attempts; where it is known, the five above it that
- *                              split it are not
+ *   processing                 with records of chunks, or without attempts; if it is known, the five parts
+ *                              before_process to after_process are NaN
  *   idle_...                   without attempts, or spans and records; with records alone only idle_tail is known */
 typedef struct roast_budget_row {
     roast_str

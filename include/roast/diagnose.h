@@ -25,7 +25,7 @@
     X(straggler_worker, "A slow worker delays its chunks, and often the end of the run.")          \
     X(straggler_host, "A slow machine delays every worker on it.")                                 \
     X(straggler_file, "A file that takes much longer than the others delays the end of the run.")  \
-    X(straggler_storage, "A slow door makes every worker wait that reads files from it.")          \
+    X(straggler_storage, "A slow storage delays every worker that reads files from it.")           \
     X(long_tail, "At the end most workers were idle while a few finished.")                        \
     X(too_few_workers, "The run was never short of work: more workers would have ended it "        \
                        "sooner at the same cost.")                                                 \

@@ -1,7 +1,7 @@
 /* The measurements below some folders: finding them, reading their small parts, choosing among them.
  *
- * A finished measurement of this version is read from its metadata.json alone; others take the slower road through
- * run.sqlite, or metrics.json of 0.1.x. */
+ * A finished measurement of this version is read from its metadata.json alone; others are read from run.sqlite, or
+ * from metrics.json of 0.1.x, which is slower. */
 #ifndef ROAST_FOUND_H
 #define ROAST_FOUND_H
 

@@ -48,8 +48,8 @@ bool roast_key_is_alias(const roast_key *key);
 /* The number of a key by its cell; false: not known. */
 bool roast_key_get_int(const roast_key *key, const roast_key_source *from, int64_t *out);
 bool roast_key_get_real(const roast_key *key, const roast_key_source *from, double *out);
-/* The text of a key whose cell is TEXT; the absent string where the chunk has none. A derived text is put together in
- * `room`, which was too small where the length is not below `size`; the others are borrowed from the chunk. */
+/* The text of a key whose cell is TEXT; the absent string where the chunk has none. A derived text is written to
+ * `room`; it was truncated if the length is not below `size`. The others are borrowed from the chunk. */
 roast_str roast_key_get_text(const roast_key *key, const roast_key_source *from, char *room,
                              size_t size);
 

@@ -37,8 +37,8 @@ typedef struct roast_scaling_point {
     uint32_t runs;
     double cores, rate, wall, events; /* means */
     double spread;                    /* sample standard deviation of the rate; NaN for one run */
-    double speedup,
-        efficiency; /* against the smallest size, which has as many as it has cores, and 1 */
+    /* Relative to the smallest size, whose speed-up is its number of cores and whose efficiency is 1. */
+    double speedup, efficiency;
 } roast_scaling_point;
 const roast_scaling_point *roast_scaling_points(const roast_scaling *scaling, uint32_t *count);
 

@@ -8,8 +8,9 @@
 typedef struct roast_spread {
     double low, width; /* of a bin; in the unit of the moments */
     size_t rows, bins;
-    double *parts,
-        *change; /* bins + 1 in each row: amounts in bins that are covered in part; of the rate at bins */
+    /* bins + 1 in each row. */
+    double *parts;  /* amounts in partly covered bins */
+    double *change; /* of the rate at the lower edge of each bin */
 } roast_spread;
 
 /* ROAST_EINVAL without rows, bins or time between low and high; ROAST_ENOMEM. */

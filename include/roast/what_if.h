@@ -20,7 +20,7 @@ typedef struct roast_what_if_options {
     size_t n_leave_out;
     const roast_str *first; /* likewise: files whose chunks are played first, in this order */
     size_t n_first;
-    uint32_t times; /* so many times the files of the run; 0: once */
+    uint32_t times; /* so many times as many files; 0: once */
     bool preload;   /* all branches that process() reads are read at once */
     /* Bytes per second that the storage gives to all workers together; 0: as recorded. */
     double read_rate;
@@ -84,8 +84,7 @@ typedef struct roast_what_if_limit {
     roast_what_if_limit_kind kind;
     double seconds; /* the run cannot be shorter, if nothing else limited it; NaN: not known */
     double rate;    /* of reading, bytes per second; of the scheduler, tasks per second; else NaN */
-    /* false: what was measured is only what the run needed, not all that there is. Such a bound is told, and is not in
-     * the prediction. */
+    /* false: the measured rate is a lower bound of the capacity; the limit is shown, but not used in the prediction. */
     bool certain;
 } roast_what_if_limit;
 /* Largest bound first, then those that are not certain, then those that are not known. */

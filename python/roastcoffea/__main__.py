@@ -35,7 +35,8 @@ def _parser() -> argparse.ArgumentParser:
         "board",
         help="a board of all measurements below a folder, in a browser",
         description="Serves the measurements below DIR to a browser, until Ctrl-C: runs as they come, one of them live, "
-        "several compared, SQL. It reads what is on disk, changes nothing, and shows it to who has the token alone.",
+        "several compared, SQL. It reads what is on disk and changes nothing. Only browsers with the token "
+        "from the address can see it.",
     )
     board.add_argument("folder", metavar="DIR", nargs="?", default=".", help="folder of measurements (default: this one)")
     board.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")

@@ -110,7 +110,7 @@ class Results:
             threads: Threads of each worker.
             chunksize: Events per chunk.
             without_files: Files to leave out.
-            times: How many times the files, each like those of the run.
+            times: How many times as many files, like those of the run.
             preload: Whether process() waits for all of its reads at once instead of one after the other.
             at_rate: What the storage gives to all workers together: bytes per second, or a text like "2Gbps".
         """

@@ -386,8 +386,8 @@ def _with_report(call: RunnerCall, work: functools.partial[Any]) -> functools.pa
 
         if kind_of(call.runner.executor) == "elsewhere" and not is_tracked(call.processor):
             call.note(
-                "there is no report of Coffea's: it would be in the checkpoints, and to keep it out of them the workers "
-                "need this package, which they are known to have only for processors with our decorator"
+                "Coffea's report was not requested: the checkpoints would contain it. With @track_metrics it can be "
+                "removed from them"
             )
             return None
         if not isinstance(checkpointer, CheckpointerABC):

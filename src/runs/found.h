@@ -25,7 +25,7 @@ roast_status roast_found_finish_texts(roast_found *found, roast_found_entry *ent
 /* Takes what a metadata.json says. *whole: it is JSON, as far as it is read, with the types that it should have. */
 roast_status roast_found_take(roast_found *found, roast_found_entry *entry, roast_str metadata,
                               const roast_found_wanted *wanted, bool *whole, roast_error *err);
-/* Reads an entry from its metadata.json. false: it takes the slower road. */
+/* Reads an entry from its metadata.json. *done false: run.sqlite or metrics.json must be read. */
 roast_status roast_found_quick(roast_found *found, roast_found_entry *entry,
                                const roast_found_wanted *wanted, bool *done, roast_error *err);
 

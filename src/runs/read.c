@@ -1,4 +1,4 @@
-/* The small parts of a measurement, and the slower roads to them. */
+/* The small parts of a measurement, and the slower ways to read them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

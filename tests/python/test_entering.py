@@ -124,7 +124,7 @@ def test_a_part_that_the_engine_can_tell_and_did_not():
     engine = Engine("grid 1.0", tells=("series", "attempts"))
     with MetricsCollector(Scripted(engine, Collected(series=WorkerSeries()))) as mc:
         pass
-    assert mc.notes == ["grid 1.0 told no attempts of this run"]
+    assert mc.notes == ["grid 1.0 reported no attempts for this run"]
     with MetricsCollector(Scripted(engine, Collected(notes=["the log is gone"]))) as mc:
         pass
     assert mc.notes == ["the log is gone"]

@@ -1,8 +1,8 @@
 """The logs of Parsl's HighThroughputExecutor: which process ran which task, and when.
 
 A pool writes `block-<n>/<pool>/manager.log`, each of its workers `worker_<rank>.log` in the same folder, and the
-interchange, which runs beside the client, `interchange.log`. All begin a line with the seconds since 1970 by the clock of
-the machine that writes it. Only lines that say something about workers or tasks are looked at, each once: in Python a
+interchange, which runs on the client's machine, `interchange.log`. All begin a line with the seconds since 1970 by the
+clock of the machine that writes it. Only lines that say something about workers or tasks are looked at, each once: in Python a
 million lines take some seconds, which a run of a million lines (300,000 tasks) does not notice.
 """
 

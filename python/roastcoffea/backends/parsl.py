@@ -311,7 +311,7 @@ def _clock_offsets(
 def _shift(
     lives: list[Life], executions: dict[tuple[str, str | None], Execution], offsets: dict[str, float]
 ) -> None:
-    """Puts moments of workers on the client's clock. That a pool was lost was noticed beside the client."""
+    """Puts moments of workers on the client's clock. That a pool was lost is a moment of that clock already."""
     for life in lives:
         ahead = offsets.get(life.host or "", 0.0)
         life.joined -= ahead

@@ -78,7 +78,7 @@ class Collected:
     def missing_of(self, engine: Engine) -> list[str]:
         """Notes about parts that the engine said it can tell and did not, where the source does not say why."""
         missing = [part for part in engine.tells if getattr(self, part, None) is None]
-        return [] if self.notes else [f"{engine.name or 'the engine'} told no {part} of this run" for part in missing]
+        return [] if self.notes else [f"{engine.name or 'the engine'} reported no {part} for this run" for part in missing]
 
 
 class Source(ABC):

@@ -27,8 +27,9 @@ static const part_rule rules[] = {
      "of the core time the workers waited for your program",
      "of core time passed while no task was there: the program was building its input, merging "
      "outputs, or doing something else between two calls.",
-     "Do such work before or after the context, start the workers later, or let them go before it "
-     "(adaptive scaling)."},
+     "Do such work before or after the context, start the workers later, or release them before "
+     "that "
+     "work (adaptive scaling)."},
     {ROAST_PART_idle_ramp_up,
      ROAST_FINDING_ramp_up,
      {ROAST_FINDING_too_many_workers, ROAST_FINDING_too_many_workers},

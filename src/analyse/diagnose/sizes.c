@@ -294,10 +294,11 @@ static roast_status metadata(roast_diagnosis *d) {
               roast_say_count((double)d->facts.count),
               roast_say_count((double)roast_groups_count(&d->facts.files)),
               roast_say_percent(before / d->facts.cost));
-    roast_say(&v.advice,
-              "Write files with fewer branches (a skim) or more events; half of that time is %s of "
-              "core time.",
-              roast_say_time(saving));
+    roast_say(
+        &v.advice,
+        "Write files with fewer branches (a skim) or more events; with half of these bytes, %s of "
+        "core time would be saved.",
+        roast_say_time(saving));
     return roast_diagnosis_add(d, &v);
 }
 
@@ -323,7 +324,9 @@ static roast_status before_process(roast_diagnosis *d) {
                          "(hadd), keep fewer branches in them");
     if (branches > 0)
         roast_say(&v.advice, " (%s are used)", roast_say_count(branches));
-    roast_say(&v.advice, ", or move them nearer; at %s of the task time %s would be saved.",
+    roast_say(&v.advice,
+              ", or store them closer to the workers. If only %s of the task time were "
+              "spent before process(), %s would be saved.",
               roast_say_percent(roast_limit.before_goal), roast_say_time(before - goal));
     return roast_diagnosis_add(d, &v);
 }

@@ -280,10 +280,11 @@ static roast_status tell(const doors *s, const slow_storage *slow, uint32_t coun
               "sizes from other storages, and no more CPU time: they wait.",
               roast_say_many((double)chunks, "chunk"), roast_say_times(factor), s->where);
     if (is_enough(&worst->by_worker))
-        roast_say(&v.evidence, " Workers that read from others too wait for it as well.");
+        roast_say(&v.evidence,
+                  " Workers that also read from other storages wait longer for this one.");
     roast_say(&v.advice, "%s: at the speed of the others %s of core time would be saved",
               local ? "Read these files from another place"
-                    : "Read these files from another door or site",
+                    : "Read these files from another server or site",
               roast_say_time(lost));
     if (d->threads > 0)
         roast_say(&v.advice, ", at most %s of the wall time of %s",
