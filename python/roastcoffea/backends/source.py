@@ -44,8 +44,7 @@ class News(NamedTuple):
 
     records: list[bytes] = []  #: packed chunk logs
     series: WorkerSeries | None = None  #: the samples
-    #: tries that failed since the run began: how many, and of the last ones the exception and where it was
-    failures: tuple[int, list[tuple[str, str]]] = (0, [])
+    failures: tuple[int, list[tuple[str, str]]] = (0, [])  #: failed tries so far: how many; exception and place of the last
 
 
 @dataclass
