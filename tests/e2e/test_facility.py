@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
@@ -131,6 +132,12 @@ def test_failed_chunks_and_two_of_one_name(cluster, client, failing):
             with pytest.raises(Exception, match="nobody else"):
                 dask_run(client, failing)
             eventually(lambda: chunks_shown(cluster) > 0)
+            eventually(lambda: "have failed, the last with: " in get(address(cluster, "/roast/parts"))[2]
+                       or "has failed, the last with: " in get(address(cluster, "/roast/parts"))[2])
+            status, headers, parts = get(address(cluster, "/roast/parts"))
+            page = get(address(cluster, "/roast"))
+            assert status == 200 and "Refresh" not in page[1]
+            assert set(json.loads(parts)) == {"top", "run0", "run1"} and "nobody else" not in parts + page[2]
             text = get(address(cluster, "/roast/metrics"))[2]
     assert {line.split('"')[1] for line in lines(text, "roast_run_open{")} == {"same", "same (2)"}
     assert any('dataset="bad",outcome="failed"' in line and not line.endswith(" 0") for line in text.splitlines())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -37,6 +37,7 @@ class LiveRun:
         self.progress = Progress(time.monotonic())
         self.started = time.time()
         self.is_open = True
+        self.failures: Callable[[], tuple[int, list[tuple[str, str]]]] | None = None  # tries that failed so far, while it is open
 
     @property
     def scheduler(self) -> Any:
@@ -111,7 +112,7 @@ def _free(label: str) -> str:
 def end_run(run: LiveRun | None) -> None:
     """It is shown a while longer."""
     if run is not None and run.is_open:
-        run.is_open = False
+        run.is_open, run.failures = False, None
         asyncio.get_running_loop().call_later(KEPT_SECONDS, _drop, run)
 
 

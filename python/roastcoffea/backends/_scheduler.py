@@ -79,6 +79,8 @@ class RunPlugin(SchedulerPlugin):
         """On the page of the scheduler's server, if it has one; `asked`: the collector has asked for it; `each`: and for
         numbers of each worker."""
         self.live = open_run(self.scheduler, label, asked, each)
+        if self.live is not None:
+            self.live.failures = self.failures
 
     def remove(self) -> None:
         """Leaves nothing behind."""

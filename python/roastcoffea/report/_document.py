@@ -32,16 +32,18 @@ Links = Sequence[tuple[str, str]]  # texts and addresses
 
 
 def document(
-    title: str, top: str, sections: Sequence[Section], data: str = "", hint: str = "", home: Links = ()
+    title: str, top: str, sections: Sequence[Section], data: str = "", hint: str = "", home: Links = (),
+    asks_server: bool = False,
 ) -> str:
     """The whole page. `top` is HTML above the sections; `data` are scripts before our own; `hint` stands at the end;
-    `home` leads out of the page."""
+    `home` leads out of the page. `asks_server`: a script may ask the server that the page came from."""
+    policy = f"{_POLICY}; connect-src 'self'" if asks_server else _POLICY
     shown = [section for section in sections if section.body]
     links = "".join(f'<a href="#{section.identity}">{text(section.title)}</a>' for section in shown)
     body = "".join(section.html for section in shown)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{text(policy)}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark">'
         f'<meta name="generator" content="roastcoffea {text(__version__)}">'

@@ -1,11 +1,15 @@
-"""Addresses on the HTTP server of a Dask scheduler: /roast, the runs that are open there, and /roast/metrics.
+"""Addresses on the HTTP server of a Dask scheduler: /roast, the runs that are open there; /roast/parts, what changes of
+that page; and /roast/metrics.
 
 Who may look is the server's business: these pages show nothing that needs more than its own do, and no files.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import time
+from pathlib import Path
 from typing import Any
 
 import tornado.routing
@@ -15,16 +19,21 @@ from roastcoffea._core import format_value
 from roastcoffea.backends._exposed import EXTENSION, LiveRun, metrics_text, runs_of
 from roastcoffea.guard import hook
 from roastcoffea.progress import seen_in_words
-from roastcoffea.report._document import Section, document
+from roastcoffea.report._document import document
 from roastcoffea.report._markup import Column, Row, name, table, text
 from roastcoffea.web._access import HEADERS, policy_of
 
 __all__ = ["SchedulerPage"]
 
-REFRESH_SECONDS = 2
+REFRESH_SECONDS = 2  # the parts of the page are made at most this often
+WORKERS = 100  # that are shown
+SCRIPT = (Path(__file__).parent / "dask.js").read_text(encoding="utf-8")
 COLUMNS = (
     Column("Dataset"), Column("Chunks", "1"), Column("Failed", "1"), Column("Events", "1"), Column("Bytes Read", "bytes"),
     Column("Time in process()", "s"),
+)
+WORKER_COLUMNS = (
+    Column("Worker"), Column("Threads", "1"), Column("Tasks", "1"), Column("Memory", "bytes"), Column("Memory limit", "bytes"),
 )
 
 
@@ -33,11 +42,13 @@ class SchedulerPage:
 
     def __init__(self, scheduler: Any, shows_all: bool) -> None:
         self.scheduler, self.shows_all = scheduler, shows_all
+        self._made: tuple[float, Any, dict[str, str] | None] = (-1e9, None, None)
         prefix = _prefix(scheduler.http_application)
         rules = scheduler.http_application.default_router.rules
         before = list(rules)
         scheduler.http_application.add_handlers(r".*", [
             (f"{prefix}/roast/?", _Runs, {"page": self}), (f"{prefix}/roast/metrics", _Metrics, {"page": self}),
+            (f"{prefix}/roast/parts", _Parts, {"page": self}),
         ])
         self._rules = [rule for rule in rules if rule not in before]
         scheduler.extensions[EXTENSION] = self
@@ -50,6 +61,14 @@ class SchedulerPage:
             return cls(scheduler, shows_all)
         page.shows_all |= shows_all
         return page
+
+    def parts(self) -> dict[str, str] | None:
+        """The contents of the sections, whoever asks how often; None: they could not be made."""
+        runs, now = runs_of(self.scheduler), time.monotonic()
+        which = [(run, run.is_open) for run in runs]
+        if which != self._made[1] or self._made[2] is None or now - self._made[0] >= REFRESH_SECONDS:
+            self._made = now, which, runs_parts(runs)
+        return self._made[2]
 
     def take_off(self) -> None:
         rules = self.scheduler.http_application.default_router.rules
@@ -71,11 +90,21 @@ def _prefix(application: Any) -> str:
 
 
 @hook("the page of Dask's server", default=None)
-def runs_page(runs: list[LiveRun]) -> str | None:
+def runs_parts(runs: list[LiveRun]) -> dict[str, str] | None:
+    """{id of a section: its contents}"""
     told = "No run is measured on this scheduler now." if not runs else "Runs that are measured on this scheduler."
-    top = f'<section id="top"><h1>roastcoffea</h1><p class="about">{text(told)}</p></section>'
-    sections = [Section(f"run{place}", run.label, _run(place, run)) for place, run in enumerate(runs)]
-    return document("Runs · roastcoffea", top, sections, hint="for Prometheus: /roast/metrics")
+    more = "Findings and budget need all records; the scheduler does not compute them. They are on the board and in the report."
+    top = f'<h1>roastcoffea</h1><p class="about">{text(told)}</p><p class="note">{text(more)}</p>'
+    return {"top": top, **{f"run{place}": f"<h2>{text(run.label)}</h2>{_run(place, run)}" for place, run in enumerate(runs)}}
+
+
+@hook("the page of Dask's server", default=None)
+def runs_page(parts: dict[str, str] | None) -> str | None:
+    if parts is None:
+        return None
+    body = "".join(f'<section id="{key}">{html}</section>' for key, html in parts.items())
+    script = f'<p id="told" class="note" role="status"></p><script>{SCRIPT}</script>'
+    return document("Runs · roastcoffea", body, [], script, "for Prometheus: /roast/metrics", asks_server=True)
 
 
 def _run(place: int, run: LiveRun) -> str:
@@ -90,7 +119,27 @@ def _run(place: int, run: LiveRun) -> str:
         for row in sorted(run.tally.rows(), key=lambda row: -row["done"])
     ]
     line = " · ".join([*seen_in_words(seen), since])
-    return f'<p class="outcome">{name(line)}</p>{table(f"datasets{place}", COLUMNS, rows) if rows else ""}'
+    datasets = table(f"datasets{place}", COLUMNS, rows) if rows else ""
+    return f'<p class="outcome">{name(line)}</p>{_failed(run)}{datasets}{_workers(place, run)}'
+
+
+def _failed(run: LiveRun) -> str:
+    """Tries that failed. Of an exception only the type: its text may hold what others are not to see."""
+    count, last = run.failures() if run.failures is not None else (0, [])
+    found = (re.match(r"[\w.]+(?=:|$)|its worker left$", told) for told, _ in reversed(last))
+    kinds = dict.fromkeys(one[0] for one in found if one)
+    if not count:
+        return ""
+    told = "1 try of a task has failed" if count == 1 else f"{count:,} tries of tasks have failed"
+    if kinds:
+        told += f", the last with: {', '.join(kinds)}"
+    return f'<p class="outcome warning">{text(told)}</p>'
+
+
+def _workers(place: int, run: LiveRun) -> str:
+    """One by one, if the collector has asked for it."""
+    rows = [Row([row[key] for key in ("worker", "threads", "tasks", "memory", "memory_limit")]) for row in run.workers()[:WORKERS]]
+    return f'<h3>Workers</h3>{table(f"workers{place}", WORKER_COLUMNS, rows)}' if rows else ""
 
 
 # ---- requests ----
@@ -115,12 +164,17 @@ class _Handler(tornado.web.RequestHandler):
 
 class _Runs(_Handler):
     def get(self) -> None:
-        runs = runs_of(self.page.scheduler)
-        body = runs_page(runs)
+        body = runs_page(self.page.parts())
         if body is not None:
             self.set_header("Content-Security-Policy", policy_of(body))
-            self.set_header("Refresh", str(REFRESH_SECONDS if any(run.is_open for run in runs) else 5 * REFRESH_SECONDS))
         self.answer(body)
+
+
+class _Parts(_Handler):
+    def get(self) -> None:
+        parts = self.page.parts()
+        self.set_header("Content-Type", "application/json; charset=utf-8")
+        self.answer(None if parts is None else json.dumps(parts))
 
 
 class _Metrics(_Handler):
