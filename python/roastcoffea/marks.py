@@ -47,10 +47,14 @@ class Mark:
             return [mark._value for mark in _attributes[self._key].marks] if self._key in _attributes else []
 
     def _in_force(self) -> bool:
+        """Whether the value is still there. Calls no function where the object has a dictionary: to remove a mark is
+        the last that can be done, and nothing may fail before it."""
         with suppress(Exception):
-            own = vars(self._owner) if hasattr(self._owner, "__dict__") else {}
+            if self._name in self._owner.__dict__:
+                return self._owner.__dict__[self._name] is self._value
+        with suppress(Exception):
             # An object may keep its attributes elsewhere.
-            return (own[self._name] if self._name in own else getattr(self._owner, self._name)) is self._value
+            return getattr(self._owner, self._name) is self._value
         return False
 
     def take_off(self) -> None:

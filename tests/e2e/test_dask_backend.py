@@ -38,7 +38,7 @@ from roastcoffea.backends import dask as backend_module
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.dask import DaskBackend, DaskMetricsBackend, DaskSource
-from roastcoffea.backends.source import Collected, Ran
+from roastcoffea.backends.source import Collected, News, Ran
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")
 
@@ -455,7 +455,7 @@ def test_more_messages_than_the_scheduler_keeps(client):
     found = source.end(Ran())
     assert sorted(map(int, found.records)) == list(range(3000))
     assert found.notes == [] and found.series is None and found.figures is None
-    assert source.news() == ([], None) and source.end(Ran()) == Collected()
+    assert source.news() == News() and source.end(Ran()) == Collected()
     assert nothing_left(client)
 
 
