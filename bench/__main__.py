@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,9 @@ def measure(harness: Harness, subjects: list[str]) -> tuple[list[Row], dict[str,
                 rows.append(row)
         except (NotMeasured, SideFailed) as reason:
             missing[subject] = str(reason)
+        except Exception as error:  # the figures of the other subjects are not lost
+            traceback.print_exc()
+            missing[subject] = f"{type(error).__name__}: {error}"
     return rows, missing
 
 
@@ -128,7 +132,7 @@ def main() -> int:
           f"Over their limit: {', '.join(over) or 'none'}. "
           f"Short of their ratio to 0.1.2: {', '.join(short) or 'none'}. "
           f"Not measured: {', '.join(left_out) or 'none'}.")
-    return 1 if over or short or left_out else 0
+    return 1 if over or short or left_out or missing else 0
 
 
 if __name__ == "__main__":

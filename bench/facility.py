@@ -67,7 +67,7 @@ def rows(harness: Harness) -> Iterator[Row]:
             run.take(data)
         answers: dict[str, Callable[[], object]] = {
             "/metrics": _exposed._collector.collect, "/roast/metrics": lambda: _exposed.metrics_text([run]),
-            "/roast": lambda: _dask.runs_page([run]),
+            "/roast": lambda: _dask.runs_page(_dask.runs_parts([run])),
         }
         for path, answer in answers.items():
             # A collector that fails answers with nothing, and fast.

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -208,31 +209,84 @@ static void put_budget(const frame *on, unsigned most, roast_sink *out) {
     }
 }
 
-/* The last ones that failed, the newest first, a line each. */
+static void put_failure(const frame *on, roast_str told, roast_str where, roast_str more,
+                        roast_sink *out) {
+    char text[512];
+    snprintf(text, sizeof text, "%.*s (%.*s)%s%.*s", (int)told.len, told.data, (int)where.len,
+             where.data != NULL ? where.data : "", more.data != NULL ? ": " : "", (int)more.len,
+             more.data != NULL ? more.data : "");
+    roast_sink_puts(out, "  ");
+    put_clean_cut(out, text, on->width - 2);
+}
+
+static void put_failed_heading(const frame *on, const char *what, uint64_t count, roast_sink *out) {
+    char text[64];
+    snprintf(text, sizeof text, "%s: %" PRIu64, what, count);
+    put_heading(on, text, 0, out);
+}
+
+/* The next line of a text, which is taken off it. */
+static roast_str next_line(roast_str *text) {
+    const char *end = text->len > 0 ? memchr(text->data, '\n', text->len) : NULL;
+    const size_t len = end != NULL ? (size_t)(end - text->data) : text->len;
+    const roast_str line = {text->data, len};
+    const size_t taken = end != NULL ? len + 1 : len;
+    *text = (roast_str){text->data + taken, text->len - taken};
+    return line;
+}
+
+/* Tries of tasks that failed, as the scheduler saw them: all of them, and the last ones, oldest first (the key and its
+ * lines are those of live.py). */
+static uint64_t failed_tries(const frame *on, roast_str last[FAILURES], size_t *count) {
+    roast_str text = roast_run_meta(on->it->about, roast_str_of("failed_tries"));
+    char number[24] = "";
+    *count = 0;
+    if (text.data == NULL)
+        return 0;
+    const roast_str first = next_line(&text);
+    snprintf(number, sizeof number, "%.*s", (int)first.len, first.data);
+    while (text.len > 0)
+        last[(*count)++ % FAILURES] = next_line(&text);
+    return strtoull(number, NULL, 10);
+}
+
+static void put_failed_tries(const frame *on, uint64_t all, const roast_str last[FAILURES],
+                             size_t count, roast_sink *out) {
+    put_failed_heading(on, "Failed tries of tasks", all, out);
+    for (size_t i = 0; i < count && i < FAILURES; i++) {
+        const roast_str line = last[(count - 1 - i) % FAILURES];
+        const char *tab = line.len > 0 ? memchr(line.data, '\t', line.len) : NULL;
+        const size_t told = tab != NULL ? (size_t)(tab - line.data) : line.len;
+        const roast_str where =
+            tab != NULL ? (roast_str){tab + 1, line.len - told - 1} : (roast_str){0};
+        put_failure(on, (roast_str){line.data, told}, where, (roast_str){0}, out);
+    }
+}
+
+/* The last failures, the newest first, a line each. A chunk that raised is a failed try as well; a try that failed outside
+ * of process() leaves no chunk. */
 static void put_failures(const frame *on, roast_sink *out) {
     const roast_chunklog *log = on->it->run != NULL ? roast_run_chunks_view(on->it->run) : NULL;
     roast_chunk last[FAILURES], chunk;
-    size_t count = 0;
+    roast_str last_tries[FAILURES];
+    size_t count = 0, tries_count;
     roast_chunk_cursor cursor;
-    char text[512];
-    if (log == NULL)
-        return;
-    roast_chunk_cursor_init(&cursor, log);
-    while (roast_chunk_cursor_next(&cursor, &chunk))
-        if (chunk.error_type.data != NULL)
-            last[count++ % FAILURES] = chunk;
-    if (count > 0) {
-        snprintf(text, sizeof text, "Failed: %zu", count);
-        put_heading(on, text, 0, out);
+    if (log != NULL) {
+        roast_chunk_cursor_init(&cursor, log);
+        while (roast_chunk_cursor_next(&cursor, &chunk))
+            if (chunk.error_type.data != NULL)
+                last[count++ % FAILURES] = chunk;
     }
+    const uint64_t tries = failed_tries(on, last_tries, &tries_count);
+    if (tries > count) {
+        put_failed_tries(on, tries, last_tries, tries_count, out);
+        return;
+    }
+    if (count > 0)
+        put_failed_heading(on, "Failed", count, out);
     for (size_t i = 0; i < count && i < FAILURES; i++) {
         const roast_chunk *one = &last[(count - 1 - i) % FAILURES];
-        snprintf(text, sizeof text, "%.*s (%.*s): %.*s", (int)one->error_type.len,
-                 one->error_type.data, (int)one->dataset.len,
-                 one->dataset.data != NULL ? one->dataset.data : "", (int)one->error_message.len,
-                 one->error_message.data != NULL ? one->error_message.data : "");
-        roast_sink_puts(out, "  ");
-        put_clean_cut(out, text, on->width - 2);
+        put_failure(on, one->error_type, one->dataset, one->error_message, out);
     }
 }
 

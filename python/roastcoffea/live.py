@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,24 @@ from roastcoffea.export.measurements import additions_to
 from roastcoffea.guard import words
 from roastcoffea.progress import Pieces
 
-__all__ = ["FAILURES", "LiveWriter"]
+__all__ = ["FAILURES", "LiveWriter", "read_failures"]
 
-# The key of the meta data with the tries that have failed so far; a finished measurement has all attempts instead.
+# The key of the meta data with the tries that have failed so far; a finished measurement has all attempts instead. Its
+# first line is their number. A line for each of the last ones follows: the exception, a tab, task and worker. `roast top`
+# reads it, too.
 FAILURES = "failed_tries"
+
+
+def _write_failures(count: int, last: list[tuple[str, str]]) -> str:
+    lines = ("\t".join(" ".join(words.split()) for words in one) for one in last)
+    return "\n".join([str(count), *lines])
+
+
+def read_failures(meta: Mapping[str, str]) -> tuple[int, list[tuple[str, str]]]:
+    """The number of tries that have failed so far, and the last ones: exception; task and worker."""
+    count, *lines = meta.get(FAILURES, "0").split("\n")
+    last = [(told, where) for told, _, where in (line.partition("\t") for line in lines)]
+    return int(count) if count.isdecimal() else len(last), last
 
 
 class LiveWriter:
@@ -54,7 +67,7 @@ class LiveWriter:
         pieces, done = self._pieces.count(report.get("chunks", 0))
         meta = self._meta()
         if self.failures[0]:
-            meta = {**meta, FAILURES: json.dumps(self.failures)}
+            meta = {**meta, FAILURES: _write_failures(*self.failures)}
         self._measurement.append(
             Run(
                 t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=meta,

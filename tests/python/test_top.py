@@ -18,7 +18,10 @@ from pathlib import Path
 import pyte
 import pytest
 
-from roastcoffea._core import LiveMeasurement, Run, WorkerSeries
+from roastcoffea import open_run
+from roastcoffea._core import ChunkLog, LiveMeasurement, Run, WorkerSeries
+from roastcoffea.live import LiveWriter, read_failures
+from roastcoffea.progress import Pieces
 
 PROGRAM = os.environ.get("ROAST_PROGRAM") or str(Path(sys.executable).with_name("roast"))
 START, SECONDS = 1.7e9, 20.0
@@ -129,6 +132,22 @@ def test_every_part_is_seen_at_80_by_24(run):
         assert len(failures) == 3 and all(line.endswith("…") for line in failures)
         assert re.search(r"Worker Health · \d+ more", text)  # that something was left out is said
     assert "12 workers now" in first[3] and " now · " in lines[3]
+
+
+def test_tries_that_fail_outside_of_process_are_seen(tmp_path):
+    """They leave no chunk; exceptions inside process() are among them."""
+    writer = LiveWriter(tmp_path / "run", False, dict, Pieces())
+    for count, told in ((1, "OSError: no such\nfile"), (7, "its worker left")):
+        writer.failures = (count, [(f"{told} {i}", f"Analysis, {WORKERS[i]}") for i in range(5)])
+        writer.take([ChunkLog([chunk(0, error="ValueError: x")]).to_bytes()], None)
+        found = subprocess.run([PROGRAM, "top", str(writer.path), "--once"], capture_output=True, text=True, check=True).stdout
+        lines = found.splitlines()
+        if count == 1:  # it is the chunk's, which tells more
+            assert "Failed: 1" in lines and "  ValueError (ttbar): x" in lines and "tries of tasks" not in found
+    at = lines.index("Failed tries of tasks: 7")
+    assert lines[at + 1 : at + 4] == [f"  its worker left {i} (Analysis, {WORKERS[i]})" for i in (4, 3, 2)]
+    assert read_failures(open_run(writer.path).run.meta) == writer.failures
+    writer.abandon()
 
 
 def test_a_full_screen_does_not_scroll(run):

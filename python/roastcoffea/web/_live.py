@@ -6,7 +6,6 @@ budget and figures need the whole run. They are computed again after a pause tha
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import deque
@@ -18,7 +17,7 @@ import numpy as np
 from roastcoffea import _core
 from roastcoffea._core import format_value
 from roastcoffea.binning import Array, numbers, spread, top, worker_counts
-from roastcoffea.live import FAILURES as FAILED_TRIES
+from roastcoffea.live import read_failures
 from roastcoffea.report._budget import budget
 from roastcoffea.report._data import Source
 from roastcoffea.report._findings import findings
@@ -261,11 +260,8 @@ class LiveRun:
 
 def _failed_tries(run: _core.Run) -> str:
     """The tries of tasks that failed, as the scheduler saw them; those outside of process() leave no record."""
-    try:
-        count, last = json.loads(run.meta.get(FAILED_TRIES, "[0, []]"))
-        rows = [f"<li>{name(str(told))}<br><small>{name(str(where))}</small></li>" for told, where in last[-FAILURES:]]
-    except (TypeError, ValueError):  # not written by us
-        return ""
+    count, last = read_failures(run.meta)
+    rows = [f"<li>{name(told)}<br><small>{name(where)}</small></li>" for told, where in last[-FAILURES:]]
     if not rows:
         return ""
     more = f", the last {len(rows)}" if count > len(rows) else ""
