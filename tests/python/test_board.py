@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interrupting import interrupts_are_heard  # noqa: F401
 from leaks import assert_nothing_is_kept
 from test_trend import save
 
@@ -302,6 +303,7 @@ def test_links_and_pipes_are_not_read(folder, tmp_path):
             index.find(name)
 
 
+@NO_LIMITS
 def test_names_with_blanks_and_bytes(tmp_path):
     """Every run that is listed can be opened, asked and compared."""
     odd = [b" blank ", b"line\nbreak", b"caf\xe9", b"plain"]

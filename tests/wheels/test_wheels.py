@@ -62,7 +62,7 @@ from roastcoffea.export.measurements import load_measurement
 run = roastcoffea.open_run(sys.argv[1])
 for what in ("run.print_summary()", "run.save_report('report.html')", "roastcoffea.plot_all",
              "roastcoffea.compare(run, run).save_report('comparison.html')", "roastcoffea.board('.')",
-             "run.diagnose()", "run.budget()"):
+             "run._repr_html_()", "run.diagnose()", "run.budget()"):
     try:
         eval(what)
     except ImportError as error:
@@ -192,6 +192,7 @@ def test_it_measures_and_shows(installed, hidden, tmp_path):
         "matplotlib, which cannot be imported here: python -m pip install 'roastcoffea[plots]'",
         "works",
         "tornado, which cannot be imported here: python -m pip install 'roastcoffea[report]'",
+        "works",
         "works",
         "works",
     ], strict=True):

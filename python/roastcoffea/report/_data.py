@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from roastcoffea import _core
-from roastcoffea.binning import Array, Tasks, numbers, tasks
+
+if TYPE_CHECKING:
+    from roastcoffea.binning import Array, Tasks
 
 # The columns of the table of chunks that tables and charts use. Of a million chunks all columns take seconds.
 CHUNK_COLUMNS = ("t_start", "t_end", "duration", "num_events", "dataset", "file", "entry_start", "entry_stop", "bytes_read",
@@ -50,6 +52,8 @@ class Source:
     def begin(self) -> tuple[Future[_core.Table], Future[Tasks | None]]:
         """Begins to make chunks and tasks. Of a large run these two take longest, most of the time without the GIL."""
         if self._begun is None:
+            from roastcoffea.binning import tasks  # on demand: it needs numpy, which a summary does without
+
             threads = ThreadPoolExecutor(2)
             self._begun = (threads.submit(self.run.chunk_columns, CHUNK_COLUMNS),
                            threads.submit(tasks, self.run, MOST_BARS, MOST_ROWS, BINS))
@@ -67,6 +71,8 @@ class Source:
     @cached_property
     def figures(self) -> dict[str, Array]:
         """Columns of numbers of the chunks; absent where a chunk has an error."""
+        from roastcoffea.binning import numbers
+
         error = self.chunks.column("error.code")
         return {name: numbers(self.chunks.column(name), error) for name in CHUNK_FIGURES}
 
