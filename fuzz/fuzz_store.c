@@ -302,9 +302,10 @@ static void write_part(int kind, const uint8_t *data, size_t size) {
     unlink(path);
     fuzz_require(
         roast_db_create(&db, path, NULL) == ROAST_OK &&
-            roast_part_put(db, name, bytes, false, NULL) == ROAST_OK &&
-            (!twice || roast_part_put(db, name, bytes, false, NULL) == ROAST_OK) &&
-            roast_part_put(db, ROAST_PART_END, (roast_str){NULL, 0}, false, NULL) == ROAST_OK &&
+            roast_part_put(db, name, bytes, ROAST_PART_APPENDED, NULL) == ROAST_OK &&
+            (!twice || roast_part_put(db, name, bytes, ROAST_PART_APPENDED, NULL) == ROAST_OK) &&
+            roast_part_put(db, ROAST_PART_END, (roast_str){NULL, 0}, ROAST_PART_APPENDED, NULL) ==
+                ROAST_OK &&
             roast_db_exec(db, "COMMIT", NULL) == ROAST_OK && roast_db_close(db, NULL) == ROAST_OK,
         "a file with one part is made");
 }
@@ -346,7 +347,9 @@ static bool save_changes(const char *to, const char *name, const uint8_t (*chang
 /* The parts of the measurement, a seed each; sections and counts are of the same form as chunks and series. */
 static bool save_parts(const char *to, sqlite3 *db, bool large) {
     roast_part_walk walk = {.statement = NULL};
-    bool there = true, made = roast_part_walk_begin(&walk, db, large, 0, NULL) == ROAST_OK;
+    bool there = true,
+         made = roast_part_walk_begin(&walk, db, large ? ROAST_PARTS_LARGE : ROAST_PARTS_SMALL, 0,
+                                      NULL) == ROAST_OK;
     while (made && there) {
         uint8_t bytes[65536], kind = 0;
         char name[64];

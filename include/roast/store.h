@@ -127,8 +127,8 @@ typedef struct roast_store_live roast_store_live;
 roast_status roast_store_live_begin(const roast_store_options *options, roast_store_live **out,
                                     roast_error *err);
 /* Appends the chunks, worker series and attempts of `delta`; equal names mean the same worker. The small parts of
- * `delta` (clock, report, columns, processor, replayed, notes, spans, worker counts, sections outside of chunks) replace
- * earlier ones; of the meta, only the keys that `delta` has. Appends all of it or, on failure, nothing. */
+ * `delta` (clock, report, columns, processor, replayed, meta, notes, spans, worker counts, sections outside of chunks)
+ * replace earlier ones. Appends all of it or, on failure, nothing. */
 roast_status roast_store_live_append(roast_store_live *live, const roast_run *delta,
                                      roast_error *err);
 /* Replaces the live measurement by the finished one and frees `live`. `run` is the whole run; options->path is ignored.

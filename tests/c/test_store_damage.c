@@ -208,7 +208,9 @@ static packed contents_of(const char *name) {
     bool there = true;
     assert_ok(roast_db_open(&db, inside("run.sqlite"), true, &err), err);
     for (int large = 0; large < 2; large++) {
-        assert_ok(roast_part_walk_begin(&walk, db, large == 1, 0, &err), err);
+        assert_ok(roast_part_walk_begin(
+                      &walk, db, large == 1 ? ROAST_PARTS_LARGE : ROAST_PARTS_SMALL, 0, &err),
+                  err);
         for (there = true; there && found.data == NULL;) {
             assert_ok(roast_part_walk_next(&walk, &there, &err), err);
             if (!there || !roast_str_equal(walk.name, str(name)))
@@ -232,8 +234,8 @@ static void put_contents(const char *name, const void *bytes, size_t len) {
     assert_int_equal(SQLITE_OK, sqlite3_open(inside("run.sqlite"), &db));
     assert_int_equal(SQLITE_OK, sqlite3_exec(db, "BEGIN; DELETE FROM parts WHERE name = 'end'",
                                              NULL, NULL, NULL));
-    assert_ok(roast_part_put(db, name, (roast_str){bytes, len}, true, &err), err);
-    assert_ok(roast_part_put(db, "end", (roast_str){NULL, 0}, false, &err), err);
+    assert_ok(roast_part_put(db, name, (roast_str){bytes, len}, ROAST_PART_LIVE_SMALL, &err), err);
+    assert_ok(roast_part_put(db, "end", (roast_str){NULL, 0}, ROAST_PART_APPENDED, &err), err);
     assert_int_equal(SQLITE_OK, sqlite3_exec(db, "COMMIT", NULL, NULL, NULL));
     sqlite3_close(db);
 }

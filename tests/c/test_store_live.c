@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "store/database/db.h"
+
 static const roast_store_options plain = {.path = NULL}; /* no files, no blobs */
 
 static roast_store_live *begin(void) {
@@ -180,8 +182,8 @@ static void test_small_parts(void **state) {
     assert_false(roast_run_get_report(back).have_chunks);
     assert_near(2, roast_run_get_clock(back).end);
     assert_str("other", roast_run_meta(back, str("host")));
-    assert_str("", roast_run_meta(back, str("empty")));
     assert_str("key", roast_run_meta(back, str("new")));
+    assert_int_equal(2, roast_run_meta_count(back));
     assert_int_equal(1, roast_run_note_count(back));
     assert_int_equal(3, roast_run_span_count(back));
     assert_int_equal(1, roast_chunklog_count(roast_run_sections_view(back)));
@@ -191,6 +193,37 @@ static void test_small_parts(void **state) {
     roast_run_free(first);
     roast_run_free(second);
     roast_run_free(nothing);
+}
+
+/* A reader looks every second, for hours: it must not read more small parts each time. */
+static void test_small_parts_stay_few(void **state) {
+    (void)state;
+    roast_run *delta = empty_run();
+    roast_store_live *live = begin();
+    int64_t counts[2];
+    add_rich_head(delta);
+    roast_run_take_counts(delta, rich_series(2));
+    roast_run_take_chunks(delta, plain_log(1, 1, 1));
+    for (int i = 0; i < 40; i++) {
+        append_run(live, delta);
+        if (i % 39 != 0)
+            continue;
+        roast_error err;
+        sqlite3 *db;
+        assert_int_equal(SQLITE_OK, sqlite3_open(inside("run.sqlite"), &db));
+        assert_ok(
+            roast_db_number(db, "SELECT count(*) FROM parts WHERE name NOT IN ('chunks', 'series')",
+                            &counts[i / 39], &err),
+            err);
+        sqlite3_close(db);
+    }
+    assert_true(counts[0] > 5);
+    assert_int_equal(counts[0], counts[1]);
+    roast_run *back = load();
+    assert_int_equal(40, roast_chunklog_count(roast_run_chunks_view(back)));
+    roast_run_free(back);
+    roast_run_free(delta);
+    roast_store_live_close(live);
 }
 
 /* Attempts of several deltas: kinds may change later, departures are counted on. */
@@ -459,11 +492,21 @@ static void test_kill(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),       TEST(test_one_delta),    TEST(test_many_deltas),
-        TEST(test_small_parts), TEST(test_attempts),     TEST(test_snapshot),
-        TEST(test_finish),      TEST(test_abandon),      TEST(test_begin_refused),
-        TEST(test_allocations), TEST(test_append_fails), TEST(test_full_disk),
-        TEST(test_kill),        TEST(test_news),
+        TEST(test_empty),
+        TEST(test_one_delta),
+        TEST(test_many_deltas),
+        TEST(test_small_parts),
+        TEST(test_small_parts_stay_few),
+        TEST(test_attempts),
+        TEST(test_snapshot),
+        TEST(test_finish),
+        TEST(test_abandon),
+        TEST(test_begin_refused),
+        TEST(test_allocations),
+        TEST(test_append_fails),
+        TEST(test_full_disk),
+        TEST(test_kill),
+        TEST(test_news),
     };
     return cmocka_run_group_tests_name("store live", tests, NULL, NULL);
 }

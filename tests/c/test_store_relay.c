@@ -131,7 +131,7 @@ static void spoil(const char *name) {
     sqlite3 *db;
     bool there;
     assert_int_equal(SQLITE_OK, sqlite3_open(inside("run.sqlite"), &db));
-    assert_ok(roast_part_walk_begin(&walk, db, true, 0, &err), err);
+    assert_ok(roast_part_walk_begin(&walk, db, ROAST_PARTS_LARGE, 0, &err), err);
     do
         assert_ok(roast_part_walk_next(&walk, &there, &err), err);
     while (there && !roast_str_equal(walk.name, str(name)));
@@ -140,7 +140,8 @@ static void spoil(const char *name) {
     walk.bytes = (roast_buffer){0};
     roast_part_walk_end(&walk);
     bytes.data[bytes.len / 2] ^= 1;
-    assert_ok(roast_part_put(db, name, (roast_str){(char *)bytes.data, bytes.len}, false, &err),
+    assert_ok(roast_part_put(db, name, (roast_str){(char *)bytes.data, bytes.len},
+                             ROAST_PART_APPENDED, &err),
               err);
     roast_buffer_reset(&bytes);
     sqlite3_close(db);

@@ -45,9 +45,18 @@ roast_status roast_db_number(sqlite3 *db, const char *sql, int64_t *out, roast_e
 /* The frame of the parts that are lists of values. */
 extern const roast_frame roast_part_frame;
 
-/* Adds a part at the end; `replace`: removes those of the same name. ROAST_ELIMIT for more than ROAST_PART_MAX
- * bytes. */
-roast_status roast_part_put(sqlite3 *db, const char *name, roast_str bytes, bool replace,
+/* The numbers of the large parts of a live measurement begin here; those of its small parts are below. A reader finds
+ * the small ones without a look at the large ones, however many were appended. */
+#define ROAST_PART_FIRST_LARGE ((int64_t)1 << 20)
+
+typedef enum roast_part_place {
+    ROAST_PART_APPENDED,   /* after the last part */
+    ROAST_PART_LIVE_SMALL, /* in place of the part of the same name, or after the small ones */
+    ROAST_PART_LIVE_LARGE, /* after the last part, and after the numbers of the small ones */
+} roast_part_place;
+
+/* Writes a part. ROAST_ELIMIT for more than ROAST_PART_MAX bytes. */
+roast_status roast_part_put(sqlite3 *db, const char *name, roast_str bytes, roast_part_place place,
                             roast_error *err);
 
 /* Walks over the parts in their order; zeroed storage is before the first. */
@@ -59,10 +68,15 @@ typedef struct roast_part_walk {
     int64_t passed;     /* parts so far, those with other names included */
 } roast_part_walk;
 
-/* Begins a walk over the parts with large contents ("chunks", "series", "attempts"), or over all others; over those
- * whose number is above `after`. */
-roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, bool large, int64_t after,
-                                   roast_error *err);
+typedef enum roast_part_kind {
+    ROAST_PARTS_SMALL,      /* all but the large ones */
+    ROAST_PARTS_LIVE_SMALL, /* of a live measurement */
+    ROAST_PARTS_LARGE,      /* "chunks", "series", "attempts" */
+} roast_part_kind;
+
+/* Begins a walk over the parts of a kind whose number is above `after`. */
+roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, roast_part_kind kind,
+                                   int64_t after, roast_error *err);
 /* The next part, its checksum checked. *there is false after the last one. */
 roast_status roast_part_walk_next(roast_part_walk *walk, bool *there, roast_error *err);
 void roast_part_walk_end(roast_part_walk *walk);

@@ -26,13 +26,6 @@ static uint32_t checksum_of(int64_t id, roast_str name, const void *bytes, size_
 
 /* ---- writing ---- */
 
-static roast_status run_once(sqlite3 *db, sqlite3_stmt *statement, roast_error *err) {
-    int code = sqlite3_step(statement);
-    roast_status status = code == SQLITE_DONE ? ROAST_OK : roast_db_fail(db, code, err);
-    sqlite3_finalize(statement);
-    return status;
-}
-
 static roast_status prepare(sqlite3 *db, const char *sql, roast_str name, sqlite3_stmt **out,
                             roast_error *err) {
     int code = sqlite3_prepare_v2(db, sql, -1, out, NULL);
@@ -42,24 +35,42 @@ static roast_status prepare(sqlite3 *db, const char *sql, roast_str name, sqlite
     return ROAST_OK;
 }
 
-static roast_status insert(sqlite3 *db, roast_str name, roast_str packed, bool replace,
+/* ?1 is the name, ?2 the first number of large parts. */
+static roast_status number_of(sqlite3 *db, roast_str name, roast_part_place place, int64_t *id,
+                              roast_error *err) {
+    static const char *const sql[] = {
+        [ROAST_PART_APPENDED] = "SELECT coalesce(max(id), 0) + 1, ?1, ?2 FROM parts",
+        [ROAST_PART_LIVE_SMALL] =
+            "SELECT coalesce(max(CASE name WHEN ?1 THEN id END), max(id) + 1, 1) FROM parts "
+            "WHERE id < ?2",
+        [ROAST_PART_LIVE_LARGE] = "SELECT max(coalesce(max(id) + 1, ?2), ?2), ?1 FROM parts",
+    };
+    sqlite3_stmt *statement;
+    ROAST_TRY(prepare(db, sql[place], name, &statement, err));
+    sqlite3_bind_int64(statement, 2, ROAST_PART_FIRST_LARGE);
+    int code = sqlite3_step(statement);
+    *id = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? ROAST_OK : roast_db_fail(db, code, err);
+}
+
+static roast_status insert(sqlite3 *db, roast_str name, roast_str packed, roast_part_place place,
                            roast_error *err) {
     sqlite3_stmt *statement;
     int64_t id;
-    ROAST_TRY(roast_db_number(db, "SELECT coalesce(max(id), 0) + 1 FROM parts", &id, err));
-    if (replace) {
-        ROAST_TRY(prepare(db, "DELETE FROM parts WHERE name = ?1", name, &statement, err));
-        ROAST_TRY(run_once(db, statement, err));
-    }
-    ROAST_TRY(prepare(db, "INSERT INTO parts(name, id, checksum, bytes) VALUES(?1, ?2, ?3, ?4)",
+    ROAST_TRY(number_of(db, name, place, &id, err));
+    ROAST_TRY(prepare(db, "REPLACE INTO parts(name, id, checksum, bytes) VALUES(?1, ?2, ?3, ?4)",
                       name, &statement, err));
     sqlite3_bind_int64(statement, 2, id);
     sqlite3_bind_int64(statement, 3, checksum_of(id, name, packed.data, packed.len));
     sqlite3_bind_blob64(statement, 4, packed.data, packed.len, SQLITE_STATIC);
-    return run_once(db, statement, err);
+    int code = sqlite3_step(statement);
+    roast_status status = code == SQLITE_DONE ? ROAST_OK : roast_db_fail(db, code, err);
+    sqlite3_finalize(statement);
+    return status;
 }
 
-roast_status roast_part_put(sqlite3 *db, const char *name, roast_str bytes, bool replace,
+roast_status roast_part_put(sqlite3 *db, const char *name, roast_str bytes, roast_part_place place,
                             roast_error *err) {
     if (bytes.len > ROAST_PART_MAX)
         return roast_error_set(err, ROAST_ELIMIT, "run.sqlite", -1, "'%s' is too long to be saved",
@@ -72,25 +83,29 @@ roast_status roast_part_put(sqlite3 *db, const char *name, roast_str bytes, bool
     roast_status status =
         ZSTD_isError(len) /* there is room, so only memory can be missing */
             ? no_memory(err)
-            : insert(db, roast_str_of(name), (roast_str){packed, len}, replace, err);
+            : insert(db, roast_str_of(name), (roast_str){packed, len}, place, err);
     roast_free(packed);
     return status;
 }
 
 /* ---- reading ---- */
 
-roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, bool large, int64_t after,
-                                   roast_error *err) {
+roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, roast_part_kind kind,
+                                   int64_t after, roast_error *err) {
     /* SQLite reads the bytes only when they are asked for. */
     static const char sql[] =
         "SELECT id, name, checksum, CASE WHEN wanted THEN bytes END, wanted FROM (SELECT *, "
-        "(name IN ('chunks', 'series', 'attempts')) = ?1 AS wanted FROM parts WHERE id > ?2) "
-        "ORDER BY id";
+        "(name IN ('chunks', 'series', 'attempts')) = ?1 AS wanted FROM parts "
+        "WHERE id > ?2 AND id < ?3) ORDER BY id";
     int code = sqlite3_prepare_v2(db, sql, -1, &walk->statement, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_int(walk->statement, 1, large);
+        code = sqlite3_bind_int(walk->statement, 1, kind == ROAST_PARTS_LARGE);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(walk->statement, 2, after);
+    if (code == SQLITE_OK)
+        code =
+            sqlite3_bind_int64(walk->statement, 3,
+                               kind == ROAST_PARTS_LIVE_SMALL ? ROAST_PART_FIRST_LARGE : INT64_MAX);
     return code == SQLITE_OK ? ROAST_OK : roast_db_fail(db, code, err);
 }
 

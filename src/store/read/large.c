@@ -129,7 +129,7 @@ roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *e
     roast_part_walk walk = {.statement = NULL};
     growing to = {.run = store->head};
     roast_relay *relay = NULL;
-    roast_status status = roast_part_walk_begin(&walk, store->db, true, *after, err);
+    roast_status status = roast_part_walk_begin(&walk, store->db, ROAST_PARTS_LARGE, *after, err);
     if (status == ROAST_OK)
         status = walk_large(&walk, &to, &relay, after, err);
     /* A part that could not be added comes before the one that could not be read. */
@@ -143,7 +143,7 @@ roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *e
 static roast_status walk_chunks(const roast_store *store, roast_part_walk *walk,
                                 roast_chunks_taker take, void *context, roast_error *err) {
     bool there;
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, true, 0, err));
+    ROAST_TRY(roast_part_walk_begin(walk, store->db, ROAST_PARTS_LARGE, 0, err));
     for (;;) {
         roast_chunklog *log;
         ROAST_TRY(roast_read_next(walk, &there, err));

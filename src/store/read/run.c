@@ -264,8 +264,9 @@ roast_status roast_read_result(int64_t id, roast_str name, roast_status status, 
 }
 
 static roast_status walk_small(roast_store *store, roast_part_walk *walk, roast_error *err) {
-    bool there, ended = false;
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, false, 0, err));
+    bool there, ended = false, finished = store->state == ROAST_STORE_FINISHED;
+    ROAST_TRY(roast_part_walk_begin(walk, store->db,
+                                    finished ? ROAST_PARTS_SMALL : ROAST_PARTS_LIVE_SMALL, 0, err));
     for (;;) {
         ROAST_TRY(roast_read_next(walk, &there, err));
         if (!there)
@@ -274,7 +275,7 @@ static roast_status walk_small(roast_store *store, roast_part_walk *walk, roast_
         ended = is_named(walk, ROAST_PART_END);
     }
     /* The parts of a finished file have the numbers from 1 on, and the last one is the end. */
-    if (store->state != ROAST_STORE_FINISHED || (ended && walk->id == walk->passed))
+    if (!finished || (ended && walk->id == walk->passed))
         return ROAST_OK;
     return roast_db_damaged(err, "parts of it are missing");
 }

@@ -19,10 +19,18 @@ static roast_status begin_part(writer *w, roast_error *err) {
     return ROAST_OK;
 }
 
-static roast_status end_part(writer *w, const char *name, bool replace, roast_error *err) {
+static roast_part_place small_place(const writer *w) {
+    return w->live ? ROAST_PART_LIVE_SMALL : ROAST_PART_APPENDED;
+}
+
+static roast_part_place large_place(const writer *w) {
+    return w->live ? ROAST_PART_LIVE_LARGE : ROAST_PART_APPENDED;
+}
+
+static roast_status end_part(writer *w, const char *name, roast_error *err) {
     roast_status status = roast_frame_finish(&w->part, err);
     if (status == ROAST_OK)
-        status = roast_part_put(w->db, name, roast_sink_memory(w->sink), replace, err);
+        status = roast_part_put(w->db, name, roast_sink_memory(w->sink), small_place(w), err);
     roast_sink_free(w->sink);
     return status;
 }
@@ -34,7 +42,7 @@ static roast_status write_clock(writer *w, const roast_run *run, roast_error *er
     ROAST_TRY(begin_part(w, err));
     roast_frame_put_real(&w->part, clock.start);
     roast_frame_put_real(&w->part, clock.end);
-    return end_part(w, "clock", w->live, err);
+    return end_part(w, "clock", err);
 }
 
 static roast_status write_report(writer *w, const roast_run *run, roast_error *err) {
@@ -49,7 +57,7 @@ static roast_status write_report(writer *w, const roast_run *run, roast_error *e
     roast_frame_put_signed(&w->part, report.bytesread);
     roast_frame_put_real(&w->part, report.processtime);
     roast_frame_put_signed(&w->part, report.chunks);
-    return end_part(w, "report", w->live, err);
+    return end_part(w, "report", err);
 }
 
 static roast_status write_processor(writer *w, const roast_run *run, roast_error *err) {
@@ -57,7 +65,7 @@ static roast_status write_processor(writer *w, const roast_run *run, roast_error
         return ROAST_OK;
     ROAST_TRY(begin_part(w, err));
     roast_frame_put_label(&w->part, roast_run_processor(run));
-    return end_part(w, "processor", w->live, err);
+    return end_part(w, "processor", err);
 }
 
 static roast_status write_replayed(writer *w, const roast_run *run, roast_error *err) {
@@ -65,7 +73,7 @@ static roast_status write_replayed(writer *w, const roast_run *run, roast_error 
         return ROAST_OK;
     ROAST_TRY(begin_part(w, err));
     roast_frame_put_number(&w->part, roast_run_replayed(run));
-    return end_part(w, "replayed", w->live, err);
+    return end_part(w, "replayed", err);
 }
 
 static roast_status write_phases(writer *w, const roast_run *run, roast_error *err) {
@@ -79,7 +87,7 @@ static roast_status write_phases(writer *w, const roast_run *run, roast_error *e
         roast_frame_put_real(&w->part, phase.start);
         roast_frame_put_real(&w->part, phase.end);
     }
-    return end_part(w, "phases", w->live, err);
+    return end_part(w, "phases", err);
 }
 
 /* A list of texts, `count` of which `text_at` gives. */
@@ -91,10 +99,9 @@ static roast_status write_texts(writer *w, const char *name, const roast_run *ru
     ROAST_TRY(begin_part(w, err));
     for (uint32_t i = 0; i < count; i++)
         roast_frame_put_label(&w->part, text_at(run, i));
-    return end_part(w, name, w->live, err);
+    return end_part(w, name, err);
 }
 
-/* Not replaced: keys that `delta` does not have stay. */
 static roast_status write_meta(writer *w, const roast_run *run, roast_error *err) {
     uint32_t count = roast_run_meta_count(run);
     if (count == 0)
@@ -106,7 +113,7 @@ static roast_status write_meta(writer *w, const roast_run *run, roast_error *err
         roast_frame_put_label(&w->part, key);
         roast_frame_put_label(&w->part, value);
     }
-    return end_part(w, "meta", false, err);
+    return end_part(w, "meta", err);
 }
 
 static roast_status write_spans(writer *w, const roast_run *run, roast_error *err) {
@@ -122,7 +129,7 @@ static roast_status write_spans(writer *w, const roast_run *run, roast_error *er
         roast_frame_put_label(&w->part, span.unit);
         roast_frame_put_real(&w->part, span.value);
     }
-    return end_part(w, "spans", w->live, err);
+    return end_part(w, "spans", err);
 }
 
 /* The texts of the error are there if the number before them is 1; the rest is skipped files. */
@@ -151,38 +158,39 @@ static roast_status write_ending(writer *w, const roast_run *run, roast_error *e
         roast_frame_put_label(&w->part, skipped.file);
         roast_frame_put_label(&w->part, skipped.reason);
     }
-    return end_part(w, "ending", w->live, err);
+    return end_part(w, "ending", err);
 }
 
 /* ---- parts that have a packed form of their own ---- */
 
 /* `status` says whether the packed form was written to the sink, which is freed. */
 static roast_status put_packed(writer *w, const char *name, roast_sink *sink, roast_status status,
-                               bool replace, roast_error *err) {
+                               roast_part_place place, roast_error *err) {
     if (status == ROAST_OK)
-        status = roast_part_put(w->db, name, roast_sink_memory(sink), replace, err);
+        status = roast_part_put(w->db, name, roast_sink_memory(sink), place, err);
     roast_sink_free(sink);
     return status;
 }
 
-static roast_status put_log(writer *w, const char *name, const roast_chunklog *log, bool replace,
-                            roast_error *err) {
+static roast_status put_log(writer *w, const char *name, const roast_chunklog *log,
+                            roast_part_place place, roast_error *err) {
     roast_sink *sink;
     ROAST_TRY(roast_sink_new_memory(&sink, err));
-    return put_packed(w, name, sink, roast_chunklog_encode(log, sink, err), replace, err);
+    return put_packed(w, name, sink, roast_chunklog_encode(log, sink, err), place, err);
 }
 
 static roast_status put_series(writer *w, const char *name, const roast_series *series,
-                               bool replace, roast_error *err) {
+                               roast_part_place place, roast_error *err) {
     roast_sink *sink;
     ROAST_TRY(roast_sink_new_memory(&sink, err));
-    return put_packed(w, name, sink, roast_series_encode(series, sink, err), replace, err);
+    return put_packed(w, name, sink, roast_series_encode(series, sink, err), place, err);
 }
 
 static roast_status put_attempts(writer *w, const roast_attempts *attempts, roast_error *err) {
     roast_sink *sink;
     ROAST_TRY(roast_sink_new_memory(&sink, err));
-    return put_packed(w, "attempts", sink, roast_attempts_encode(attempts, sink, err), false, err);
+    return put_packed(w, "attempts", sink, roast_attempts_encode(attempts, sink, err),
+                      large_place(w), err);
 }
 
 /* ---- chunks ---- */
@@ -221,7 +229,7 @@ static roast_status write_files(writer *w, const roast_chunklog *log, roast_erro
     ROAST_TRY(roast_chunklog_new(&files, err));
     roast_status status = copy_files(log, files, err);
     if (status == ROAST_OK)
-        status = put_log(w, "chunks", files, false, err);
+        status = put_log(w, "chunks", files, large_place(w), err);
     roast_chunklog_free(files);
     return status;
 }
@@ -233,7 +241,7 @@ static roast_status write_rows(writer *w, const roast_chunklog *log, uint64_t fi
     roast_status status = roast_chunklog_merge_rows(slice, log, first, count, err);
     bool large = status == ROAST_OK && count > 1 && roast_chunklog_memory(slice) > BYTES_OF_A_PART;
     if (status == ROAST_OK && !large)
-        status = put_log(w, "chunks", slice, false, err);
+        status = put_log(w, "chunks", slice, large_place(w), err);
     roast_chunklog_free(slice);
     if (large) {
         ROAST_TRY(write_rows(w, log, first, count / 2, err));
@@ -245,7 +253,7 @@ static roast_status write_rows(writer *w, const roast_chunklog *log, uint64_t fi
 static roast_status write_chunks(writer *w, const roast_chunklog *log, roast_error *err) {
     uint64_t count = roast_chunklog_count(log);
     if (count <= ROWS_OF_A_PART && roast_chunklog_memory(log) <= BYTES_OF_A_PART)
-        return put_log(w, "chunks", log, false, err);
+        return put_log(w, "chunks", log, large_place(w), err);
     ROAST_TRY(write_files(w, log, err));
     for (uint64_t first = 0; first < count; first += ROWS_OF_A_PART) {
         uint64_t rows = count - first < ROWS_OF_A_PART ? count - first : ROWS_OF_A_PART;
@@ -270,8 +278,8 @@ static roast_status write_small(writer *w, const roast_run *run, roast_error *er
     ROAST_TRY(write_spans(w, run, err));
     ROAST_TRY(write_ending(w, run, err));
     if (sections != NULL)
-        ROAST_TRY(put_log(w, "sections", sections, w->live, err));
-    return counts == NULL ? ROAST_OK : put_series(w, "counts", counts, w->live, err);
+        ROAST_TRY(put_log(w, "sections", sections, small_place(w), err));
+    return counts == NULL ? ROAST_OK : put_series(w, "counts", counts, small_place(w), err);
 }
 
 static roast_status write_all(writer *w, const roast_run *run, roast_error *err) {
@@ -281,7 +289,7 @@ static roast_status write_all(writer *w, const roast_run *run, roast_error *err)
     ROAST_TRY(write_small(w, run, err));
     /* The chunks come last: a reader decodes the parts before them while it reads them. */
     if (series != NULL)
-        ROAST_TRY(put_series(w, "series", series, false, err));
+        ROAST_TRY(put_series(w, "series", series, large_place(w), err));
     if (attempts != NULL)
         ROAST_TRY(put_attempts(w, attempts, err));
     return chunks == NULL ? ROAST_OK : write_chunks(w, chunks, err);
@@ -301,12 +309,13 @@ roast_status roast_write_extras(sqlite3 *db, const roast_store_options *options,
         roast_frame_put_number(&w.part, file->len);
         roast_frame_put_number(&w.part, roast_crc32c(0, file->bytes, file->len));
     }
-    ROAST_TRY(end_part(&w, "files", false, err));
+    ROAST_TRY(end_part(&w, "files", err));
     for (uint32_t i = 0; i < options->n_blobs; i++) {
         const roast_store_blob_in *blob = &options->blobs[i];
         char name[sizeof ROAST_PART_BLOB + ROAST_STORE_MAX_NAME];
         snprintf(name, sizeof name, ROAST_PART_BLOB "%s", blob->name);
-        ROAST_TRY(roast_part_put(db, name, (roast_str){blob->bytes, blob->len}, false, err));
+        ROAST_TRY(roast_part_put(db, name, (roast_str){blob->bytes, blob->len}, ROAST_PART_APPENDED,
+                                 err));
     }
     return ROAST_OK;
 }

@@ -52,7 +52,8 @@ static roast_status fill_database(sqlite3 *db, const roast_run *run,
     ROAST_TRY(roast_write_extras(db, options, err));
     if (run != NULL) {
         ROAST_TRY(roast_write_run(db, run, false, err));
-        ROAST_TRY(roast_part_put(db, ROAST_PART_END, (roast_str){NULL, 0}, false, err));
+        ROAST_TRY(
+            roast_part_put(db, ROAST_PART_END, (roast_str){NULL, 0}, ROAST_PART_APPENDED, err));
     }
     return roast_db_exec(db, "COMMIT", err);
 }
