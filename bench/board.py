@@ -140,9 +140,9 @@ def _live(harness: Harness) -> Iterator[Row]:
         path = Path(folder) / "run"
         harness.progress(f"board: writing {CHUNKS:,} chunks ...")
         with growing(harness, path, CHUNKS) as append, served(folder) as server:
-            begin = time.thread_time()
+            begin = time.process_time()
             LiveRun(str(path)).look_at_all()
-            whole = time.thread_time() - begin
+            whole = time.process_time() - begin
             server.get("api/run/run")
             quick = []
             for _ in range(max(5, harness.rounds)):

@@ -130,7 +130,7 @@ def _worker_rows(harness: Harness) -> Iterator[Row]:
 LOOKS = {
     "dict of a chunk": ("chunk_dict", 1_000, 20_000), "pickle of a chunk": ("chunk_pickle", 1_000, 20_000),
     "chunk_metrics[i]": ("chunk_metrics", 2_000, 40_000), "record after the end": ("record_late", 2_000, 40_000),
-    "news of this machine": ("local_news", 500, 10_000),
+    "news of this machine": ("local_news", 500, 10_000), "live measurement": ("live_look", 500, 10_000),
 }
 
 

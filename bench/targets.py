@@ -88,7 +88,7 @@ TARGETS: dict[str, Target] = {
     **{f"growth/{what} against {least}": Target(3, Against.ALONE)
        for what, least in (("dict of a chunk, 20,000", "1,000"), ("pickle of a chunk, 20,000", "1,000"),
                            ("chunk_metrics[i], 40,000", "2,000"), ("record after the end, 40,000", "2,000"),
-                           ("news of this machine, 10,000", "500"))},
+                           ("news of this machine, 10,000", "500"), ("live measurement, 10,000", "500"))},
     **{f"growth/{what}, memory a chunk": Target(400, Against.ALONE)
        for what in ("reduction", "aggregate", "save", "load", "show", "export")},
 }

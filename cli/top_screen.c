@@ -235,10 +235,9 @@ static roast_str next_line(roast_str *text) {
     return line;
 }
 
-/* Tries of tasks that failed, as the scheduler saw them: all of them, and the last ones, oldest first (the key and its
- * lines are those of live.py). */
+/* Tries of tasks that failed, as the scheduler saw them: how many, and the last ones, oldest first. */
 static uint64_t failed_tries(const frame *on, roast_str last[FAILURES], size_t *count) {
-    roast_str text = roast_run_meta(on->it->about, roast_str_of("failed_tries"));
+    roast_str text = roast_run_meta(on->it->about, roast_str_of(ROAST_META_FAILED_TRIES));
     char number[24] = "";
     *count = 0;
     if (text.data == NULL)

@@ -41,7 +41,7 @@ ENTRIES = {
         "RUN/config.json": "the user's own configuration, where there is one.",
     },
     "EXAMPLES": {
-        "roast show measurements/2026-11-15_23-01-58": "every table of one run.",
+        "roast show measurements/2026-11-15_23-01-58": "one run on one screen; --full shows every table.",
         "roast ls --filter 'wall>60' --sort gbps measurements":
             "the runs that took more than a minute, the fastest reader first.",
         "roast sql RUN 'SELECT dataset, avg(duration) FROM chunks GROUP BY dataset'":

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from roastcoffea import MetricsCollector
+from roastcoffea import MetricsCollector, _core
 from roastcoffea._core import ChunkLog
 from roastcoffea.backends.local import LocalSource
 from roastcoffea.backends.source import Ran
@@ -89,6 +89,30 @@ def record_late(n: int) -> dict[str, float]:
         if len(collector.run.chunks) < n + TIMES:
             raise AssertionError("the run has fewer chunks than were recorded")
         return told
+
+
+def live_look(n: int) -> dict[str, float]:
+    """What is new in a live measurement after so many seconds: one more is appended and read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/run"
+        live = _core.LiveMeasurement(path)
+        meta = {f"text_{i}": "x" * 50 for i in range(20)}
+
+        def append(second: int) -> None:
+            live.append(_core.Run(t_start=1.8e9, t_end=1.8e9 + second, chunks=_log(1, 1), series=_core.WorkerSeries(),
+                                  meta=meta, report={"chunks": second}))
+
+        for second in range(n):
+            append(second)
+        _, _, after = _core.load_news(path, 0)
+        rounds = []
+        for second in range(n, n + TIMES):
+            start = perf_counter()
+            append(second)
+            _, _, after = _core.load_news(path, after)
+            rounds.append(perf_counter() - start)
+        live.abandon()
+    return {"seconds": sorted(rounds)[TIMES // 4]}
 
 
 def local_news(n: int) -> dict[str, float]:

@@ -85,16 +85,16 @@ static PyObject *scaling_draw(PyObject *op, PyObject *args, PyObject *kwargs) {
     return ext_sink_text(sink);
 }
 
+static void write_json(const void *of, roast_sink *sink) {
+    roast_scaling_json(of, sink);
+}
+
 static PyObject *scaling_json(PyObject *op, PyObject *wanted) {
     double cores[MOST_CORES];
     roast_scaling_view view = {((scaling_object *)op)->scaling, cores, 0};
-    roast_sink *sink;
-    roast_error err;
-    if (take_cores(wanted, cores, &view.n_cores) != 0 ||
-        ext_raised(roast_sink_new_memory(&sink, &err), &err) != 0)
+    if (take_cores(wanted, cores, &view.n_cores) != 0)
         return NULL;
-    roast_scaling_json(&view, sink);
-    return ext_sink_text(sink);
+    return ext_written(&view, write_json);
 }
 
 static PyObject *table_at(const void *view, uint32_t index) {

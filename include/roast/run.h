@@ -50,6 +50,10 @@ roast_str roast_run_meta(const roast_run *run, roast_str key);
 /* The text of a run that was made afterwards from the log of its engine: the name of that log. Such a run has tasks, but
  * neither chunks nor a report. A task that was tried again may be there under two names. */
 #define ROAST_META_FROM_LOG "from_log"
+/* The text of a run that goes on, with the tries that have failed so far; a run that has ended has all its attempts
+ * instead. Its first line is their number. A line for each of the last ones follows, oldest first: the exception, a tab,
+ * task and worker. */
+#define ROAST_META_FAILED_TRIES "failed_tries"
 
 /* Sets host, kernel, architecture, cores, memory_bytes and, if a cgroup limits them, cgroup_memory_bytes and
  * cgroup_cpu_cores to those of this machine; unknown ones are left out. */

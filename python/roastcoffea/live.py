@@ -15,9 +15,7 @@ from roastcoffea.progress import Pieces
 
 __all__ = ["FAILURES", "LiveWriter", "read_failures"]
 
-# The key of the meta data with the tries that have failed so far; a finished measurement has all attempts instead. Its
-# first line is their number. A line for each of the last ones follows: the exception, a tab, task and worker. `roast top`
-# reads it, too.
+# The key of the meta data with the tries that have failed so far. include/roast/run.h says how it is written.
 FAILURES = "failed_tries"
 
 

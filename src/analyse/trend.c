@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/intern.h"
+#include "metrics/formulas.h"
 
 static const char where[] = "trend";
 /* The events of comparable runs differ by at most so much. */
@@ -297,7 +298,7 @@ static roast_status make_levels(roast_trend *trend, roast_trend_group *group, do
         size_t end = i < n_steps ? steps[i].at : group->n_runs;
         levels[i] = (roast_trend_level){.first = (uint32_t)first,
                                         .count = (uint32_t)(end - first),
-                                        .median = roast_levels_median(&values[first], end - first),
+                                        .median = roast_median(&values[first], end - first),
                                         .p = i > 0 ? steps[i - 1].p : (double)NAN};
         if (i > 0 && find_causes(trend, group, &levels[i - 1], &levels[i]) != ROAST_OK)
             return no_memory(err);

@@ -1,5 +1,7 @@
 #include "metrics/formulas.h"
 
+#include "base/random.h"
+
 struct roast_quantiles {
     double *values;
     size_t kept, capacity;
@@ -25,15 +27,6 @@ void roast_quantiles_free(roast_quantiles *quantiles) {
 
 /* ---- in ---- */
 
-/* Even over 0 .. below-1, by splitmix64 and the high half of a product. */
-static uint64_t random_below(roast_quantiles *quantiles, uint64_t below) {
-    uint64_t z = quantiles->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (uint64_t)(((unsigned __int128)z * below) >> 64);
-}
-
 static bool grow(roast_quantiles *quantiles) {
     size_t wanted = quantiles->capacity == 0 ? 64 : quantiles->capacity * 2;
     if (wanted > ROAST_EXACT_VALUES)
@@ -58,7 +51,7 @@ roast_status roast_quantiles_add(roast_quantiles *quantiles, double value, roast
         return ROAST_OK;
     }
     /* Reservoir: each value ever seen has the same chance to be among those that are kept. */
-    uint64_t place = random_below(quantiles, ++quantiles->seen);
+    uint64_t place = roast_random_below(&quantiles->random, ++quantiles->seen);
     if (place < quantiles->kept)
         quantiles->values[place] = value;
     return ROAST_OK;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/thread.h"
 #include "proc/probe.h"
 
 enum { IDLE_TICKS = 5 };
@@ -160,22 +160,17 @@ static void *run_thread(void *unused) {
     return unused;
 }
 
-/* The thread takes no signal: they are for the program's own threads. */
 static void start_thread(void) {
-    sigset_t all, before;
     uint64_t rss_bytes;
     state = IMPOSSIBLE;
     if (file < 0)
         file = roast_rss_open(proc_root);
     if (file < 0 || !roast_rss_read(file, &rss_bytes))
         return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, run_thread, NULL) == 0) {
+    if (roast_thread_start(&thread, run_thread, NULL)) {
         state = AWAKE;
         stats.thread_starts++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Sees to it that the thread ticks, if there is something to watch. */

@@ -7,6 +7,7 @@
 #include "analyse/statistics/levels.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "metrics/formulas.h"
 #include "render/grid_columns.h"
 #include "render/grid_internal.h"
 #include "render/moment.h"
@@ -193,7 +194,7 @@ static void fill_columns(const roast_trend_group *group, unsigned count, double 
         uint64_t to = ((uint64_t)i + 1) * group->n_runs / count;
         for (uint64_t run = from; run < to; run++)
             scratch[run - from] = group->runs[run]->value;
-        columns[i] = roast_levels_median(scratch, (size_t)(to - from));
+        columns[i] = roast_median(scratch, (size_t)(to - from));
     }
 }
 

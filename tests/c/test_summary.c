@@ -717,6 +717,7 @@ static void test_provenance(void **state) {
     expect_fact(summary, "provenance", "campaign", "summer"); /* of the user's own */
     expect_fact(summary, "provenance", "calls", NULL);
     expect_fact(summary, "provenance", "reducer", NULL);
+    expect_fact(summary, "provenance", "failed_tries", NULL);
     expect_fact(summary, "throughput", "Files among Workers", "2.00 kB in 2 files, 500 ms in all");
     roast_summary_free(summary);
     summary = summary_of(new_run());

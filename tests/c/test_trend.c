@@ -221,14 +221,6 @@ static void test_least_runs(void **state) {
     assert_int_equal(8, five);
 }
 
-static void test_median(void **state) {
-    (void)state;
-    double values[] = {4, 1, 3, 2};
-    assert_near(2.5, roast_levels_median(values, 4));
-    assert_near(2, roast_levels_median(values, 3));
-    assert_true(isnan(roast_levels_median(values, 0)));
-}
-
 /* ---- runs ---- */
 
 static const int64_t hour = INT64_C(3600000000000);
@@ -501,7 +493,6 @@ int main(void) {
         cmocka_unit_test(test_no_steps),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_least_runs),
-        cmocka_unit_test(test_median),
         cmocka_unit_test(test_one_group),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_what_is_no_trend),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from types import SimpleNamespace
 
 import dask
 import distributed
@@ -145,6 +146,18 @@ def test_failed_chunks_and_two_of_one_name(cluster, client, failing):
     with MetricsCollector(client, dashboard=True, measurement_name="same"):
         text = get(address(cluster, "/roast/metrics"))[2]
     assert sorted(line.split('"')[1] + line[-2:] for line in lines(text, "roast_run_open{")) == ["same (2) 0", "same 1"]
+
+
+@pytest.mark.parametrize(("told", "shown"), [
+    ("ValueError: hunter2", "ValueError"), ("KeyError", "KeyError"), ("KilledWorker", "KilledWorker"),
+    ("its worker left", "its worker left"), ("hunter2", None), ("my.hunter2", None),
+])
+def test_the_text_of_an_exception_stays_on_the_scheduler(told, shown):
+    """Also of an exception whose repr() is a word of its own."""
+    from roastcoffea.web._dask import _failed
+
+    html = _failed(SimpleNamespace(failures=lambda: (1, [(told, "task")])))
+    assert "hunter2" not in html and (f"with: {shown}" in html if shown else "with:" not in html)
 
 
 def test_who_has_not_asked_is_not_shown(cluster, client):

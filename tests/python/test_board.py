@@ -474,6 +474,14 @@ def test_before_the_first_chunk_there_is_nothing_to_find(growing):
     assert "findings" in run.parts({})
 
 
+def test_the_parts_of_a_run_that_goes_on_need_no_chart_of_tasks(growing, monkeypatch):
+    growing.grow(5)
+    monkeypatch.setattr("roastcoffea.binning.tasks", lambda *_: pytest.fail("the chart of tasks is not on this page"))
+    run = _live.LiveRun(str(growing.path))
+    run.look_at_all()
+    assert "findings" in run.parts({})
+
+
 def test_times_become_coarser_but_nothing_is_lost():
     grid, whole = _live.Grid(), _live.Grid()
     starts = np.linspace(0, 5000, 700)

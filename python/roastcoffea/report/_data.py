@@ -49,24 +49,28 @@ class Source:
         self.summary = _core.Summary(self.run)
         self.tables = {table["id"]: table for table in self.summary.tables if table["shown"]}
 
-    def begin(self) -> tuple[Future[_core.Table], Future[Tasks | None]]:
-        """Begins to make chunks and tasks. Of a large run these two take longest, most of the time without the GIL."""
-        if self._begun is None:
-            from roastcoffea.binning import tasks  # on demand: it needs numpy, which a summary does without
+    def begin(self) -> None:
+        """Begins to make chunks and tasks in threads. Of a large run these two take longest, most of the time without the
+        GIL."""
+        threads = ThreadPoolExecutor(2)
+        self._begun = threads.submit(self._make_chunks), threads.submit(self._make_tasks)
+        threads.shutdown(wait=False)
 
-            threads = ThreadPoolExecutor(2)
-            self._begun = (threads.submit(self.run.chunk_columns, CHUNK_COLUMNS),
-                           threads.submit(tasks, self.run, MOST_BARS, MOST_ROWS, BINS))
-            threads.shutdown(wait=False)
-        return self._begun
+    def _make_chunks(self) -> _core.Table:
+        return self.run.chunk_columns(CHUNK_COLUMNS)
 
-    @property
+    def _make_tasks(self) -> Tasks | None:
+        from roastcoffea.binning import tasks  # on demand: it needs numpy, which a summary does without
+
+        return tasks(self.run, MOST_BARS, MOST_ROWS, BINS)
+
+    @cached_property
     def chunks(self) -> _core.Table:
-        return self.begin()[0].result()
+        return self._begun[0].result() if self._begun is not None else self._make_chunks()
 
-    @property
+    @cached_property
     def tasks(self) -> Tasks | None:
-        return self.begin()[1].result()
+        return self._begun[1].result() if self._begun is not None else self._make_tasks()
 
     @cached_property
     def figures(self) -> dict[str, Array]:

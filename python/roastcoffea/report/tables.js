@@ -33,5 +33,22 @@
     if (heading !== null && event.target.closest("button") !== null) sortBy(heading);
   });
 
-  window.roastTables = {sortBy};
+  // Gives a part of the page new contents. The order of its tables, the focus and what was scrolled stay.
+  function fill(part, html) {
+    const tables = () => [...part.querySelectorAll("table.sortable")];
+    const reached = () => [...part.querySelectorAll("a, button, summary, [tabindex]")];
+    const sorted = new Map(tables().map((table) => [table.id, table.querySelector("th[aria-sort]")]));
+    const scrolled = [...part.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+    const focused = reached().indexOf(document.activeElement);
+    part.innerHTML = html; // made by the server, where every name is escaped
+    for (const table of tables()) {
+      const before = sorted.get(table.id), name = before?.textContent;
+      const heading = [...table.querySelectorAll("th")].find((one) => one.textContent === name);
+      if (heading) sortBy(heading, before.getAttribute("aria-sort"));
+    }
+    [...part.querySelectorAll(".scroll")].forEach((one, i) => { if (scrolled[i]) one.scrollTo(...scrolled[i]); });
+    if (focused >= 0) reached()[focused]?.focus({preventScroll: true});
+  }
+
+  window.roastTables = {sortBy, fill};
 })();

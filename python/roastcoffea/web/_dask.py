@@ -27,6 +27,9 @@ __all__ = ["SchedulerPage"]
 
 REFRESH_SECONDS = 2  # the parts of the page are made at most this often
 WORKERS = 100  # that are shown
+# The type of an exception as TaskWatch tells it: "ValueError: no", or the name of the type alone. Any other text may be one
+# of the user's.
+KIND = re.compile(r"[\w.]+(?=: )|[\w.]*(?:Error|Exception|Interrupt|Exit|Warning|KilledWorker)$|its worker left$")
 SCRIPT = (Path(__file__).parent / "dask.js").read_text(encoding="utf-8")
 COLUMNS = (
     Column("Dataset"), Column("Chunks", "1"), Column("Failed", "1"), Column("Events", "1"), Column("Bytes Read", "bytes"),
@@ -126,7 +129,7 @@ def _run(place: int, run: LiveRun) -> str:
 def _failed(run: LiveRun) -> str:
     """Tries that failed. Of an exception only the type: its text may hold what others are not to see."""
     count, last = run.failures() if run.failures is not None else (0, [])
-    found = (re.match(r"[\w.]+(?=:|$)|its worker left$", told) for told, _ in reversed(last))
+    found = (KIND.match(told) for told, _ in reversed(last))
     kinds = dict.fromkeys(one[0] for one in found if one)
     if not count:
         return ""

@@ -333,23 +333,6 @@
 
   // ---- a run that goes on ----
 
-  // New contents; the order of its tables, the focus and what was scrolled stay.
-  function fill(part, html) {
-    const tables = () => [...part.querySelectorAll("table.sortable")];
-    const reached = () => [...part.querySelectorAll("a, button, summary, [tabindex]")];
-    const sorted = new Map(tables().map((table) => [table.id, table.querySelector("th[aria-sort]")]));
-    const scrolled = [...part.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
-    const focused = reached().indexOf(document.activeElement);
-    part.innerHTML = html; // made by the server, where every name is escaped
-    for (const table of tables()) {
-      const before = sorted.get(table.id), name = before?.textContent;
-      const heading = [...table.querySelectorAll("th")].find((one) => one.textContent === name);
-      if (heading) window.roastTables.sortBy(heading, before.getAttribute("aria-sort"));
-    }
-    [...part.querySelectorAll(".scroll")].forEach((one, i) => { if (scrolled[i]) one.scrollTo(...scrolled[i]); });
-    if (focused >= 0) reached()[focused]?.focus({preventScroll: true});
-  }
-
   function livePage() {
     let version = 0;
     const known = new Set(); // findings and failures that were told
@@ -371,7 +354,7 @@
         let part = by("part-" + key);
         const isNew = part === null;
         if (isNew) { part = element("div"); part.id = "part-" + key; }
-        fill(part, told.parts[key]);
+        window.roastTables.fill(part, told.parts[key]);
         if (!isNew) continue;
         const next = told.order.slice(told.order.indexOf(key) + 1).map((one) => by("part-" + one)).find(Boolean);
         by("parts").insertBefore(part, next || null);

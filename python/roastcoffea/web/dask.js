@@ -4,21 +4,6 @@
   const told = document.getElementById("told"), known = new Map();
   let busy = false;
 
-  // New contents; the order of its tables, the focus and what was scrolled stay.
-  function fill(part, html) {
-    const sorted = new Map([...part.querySelectorAll("table.sortable")].map((one) => [one.id, one.querySelector("th[aria-sort]")]));
-    const reached = () => [...part.querySelectorAll("a, button, [tabindex]")], focused = reached().indexOf(document.activeElement);
-    const scrolled = [...part.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
-    part.innerHTML = html; // made by the server, where every name is escaped
-    for (const table of part.querySelectorAll("table.sortable")) {
-      const before = sorted.get(table.id);
-      const heading = [...table.querySelectorAll("th")].find((one) => one.textContent === before?.textContent);
-      if (heading) window.roastTables.sortBy(heading, before.getAttribute("aria-sort"));
-    }
-    [...part.querySelectorAll(".scroll")].forEach((one, i) => { if (scrolled[i]) one.scrollTo(...scrolled[i]); });
-    if (focused >= 0) reached()[focused]?.focus({preventScroll: true});
-  }
-
   async function look() {
     if (busy || document.hidden) return;
     busy = true;
@@ -35,7 +20,7 @@
           document.querySelector("main").append(part);
         }
         known.set(id, html);
-        fill(part, html);
+        window.roastTables.fill(part, html);
       }
       for (const part of document.querySelectorAll("main > section"))
         if (!(part.id in parts)) { known.delete(part.id); part.remove(); }

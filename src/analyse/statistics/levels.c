@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "metrics/formulas.h"
+
 enum {
     DEEPEST = 24,       /* bounds the effort, however uneven the division is */
     LEAST_ORDERS = 499, /* random orders of a test */
@@ -28,21 +31,6 @@ typedef struct search {
     roast_step *steps;
     size_t n_steps;
 } search;
-
-/* ---- random orders ---- */
-
-/* SplitMix64: a counter, mixed. */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-/* Below `range`, which is at most 2^32. */
-static size_t random_below(uint64_t *state, size_t range) {
-    return (size_t)((next_random(state) >> 32) * range >> 32);
-}
 
 /* ---- ranks ---- */
 
@@ -132,7 +120,7 @@ static bool reaches(const search *s, size_t count, double least) {
 /* Each order is made from the one before. */
 static void shuffle(search *s, size_t count, uint64_t *state) {
     for (size_t i = 0; i + 1 < count; i++) {
-        size_t other = i + random_below(state, count - i);
+        size_t other = i + (size_t)roast_random_below(state, count - i);
         double moved = s->ranks[other];
         s->ranks[other] = s->ranks[i];
         s->ranks[i] = moved;
@@ -144,8 +132,8 @@ static void shuffle(search *s, size_t count, uint64_t *state) {
 static size_t place_step(search *s, size_t from, size_t at, size_t to) {
     double *copy = s->weights; /* of the test before; as long as all values */
     memcpy(copy, s->values + from, (to - from) * sizeof *copy);
-    double before = roast_levels_median(copy, at - from);
-    double after = roast_levels_median(copy + (at - from), to - at);
+    double before = roast_median(copy, at - from);
+    double after = roast_median(copy + (at - from), to - at);
     double sum = 0, least = INFINITY;
     for (size_t k = from; k + 1 < to; k++) {
         sum += fabs(s->values[k] - before) - fabs(s->values[k] - after);
@@ -236,18 +224,4 @@ roast_status roast_levels_least(double error_rate, size_t *out, roast_error *err
         ROAST_TRY(roast_levels_find(values, count, error_rate, steps, &found, err));
     *out = count;
     return ROAST_OK;
-}
-
-/* ---- medians ---- */
-
-static int by_size(const void *left, const void *right) {
-    const double *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-double roast_levels_median(double *values, size_t count) {
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof *values, by_size);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }

@@ -26,7 +26,4 @@ roast_status roast_levels_find(const double *values, size_t count, double error_
 /* The least number of values in which a step can be found: one in the middle, between two levels that do not overlap. */
 roast_status roast_levels_least(double error_rate, size_t *out, roast_error *err);
 
-/* The median of values in any order, which it reorders; NaN for none. */
-double roast_levels_median(double *values, size_t count);
-
 #endif

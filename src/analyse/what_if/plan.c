@@ -5,25 +5,18 @@
 
 #include "analyse/what_if/internal.h"
 #include "base/buffer.h"
+#include "base/random.h"
 
 static const char where[] = "what if";
 
 /* ---- random numbers ---- */
 
-/* splitmix64 */
-static uint64_t draw_bits(roast_draw *draw) {
-    uint64_t z = draw->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 uint32_t roast_draw_below(roast_draw *draw, uint32_t below) {
-    return (uint32_t)(((draw_bits(draw) >> 32) * below) >> 32);
+    return (uint32_t)roast_random_below(&draw->state, below);
 }
 
 double roast_draw_even(roast_draw *draw) {
-    return (double)(draw_bits(draw) >> 11) / 9007199254740992.0;
+    return (double)(roast_random_next(&draw->state) >> 11) / 9007199254740992.0;
 }
 
 /* Twelve even numbers add up to a nearly normal one. */

@@ -1,6 +1,6 @@
 #include "store/read/relay.h"
 
-#include <pthread.h>
+#include "base/thread.h"
 
 struct roast_relay {
     roast_part_adder add;
@@ -67,7 +67,7 @@ roast_relay *roast_relay_begin(roast_part_adder add, void *context) {
     relay->context = context;
     pthread_mutex_init(&relay->lock, NULL); /* on Linux these two cannot fail */
     pthread_cond_init(&relay->changed, NULL);
-    if (pthread_create(&relay->thread, NULL, add_all, relay) == 0)
+    if (roast_thread_start(&relay->thread, add_all, relay))
         return relay;
     roast_free(relay);
     return NULL;
