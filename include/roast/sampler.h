@@ -10,7 +10,7 @@
 
 typedef struct roast_watch roast_watch;
 
-#define ROAST_SAMPLER_DEFAULT_NS INT64_C(20000000)
+#define ROAST_SAMPLER_DEFAULT_NS INT64_C(50000000)
 
 typedef struct roast_sampler_stats {
     uint64_t samples;       /* RSS readings taken */

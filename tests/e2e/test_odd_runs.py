@@ -70,7 +70,7 @@ class Allocates(Counts):
         block = mmap.mmap(-1, self.size)
         for page in range(0, self.size, mmap.PAGESIZE):
             block[page] = 1
-        time.sleep(0.1)
+        time.sleep(0.25)
         block.close()
         return {"events": len(events)}
 

@@ -133,7 +133,7 @@ def test_cpu_is_never_more_than_the_time_that_passed():
 def test_the_peak_of_memory_that_is_freed_again():
     def allocate(self, events):
         block = block_of(60_000_000)
-        time.sleep(0.1)
+        time.sleep(0.25)
         block.close()
         return {}
 
