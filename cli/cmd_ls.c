@@ -130,7 +130,7 @@ const cli_verb cli_verb_ls = {
     .details = "Lists the measurements below each DIR (without any: this folder), ours and those\n"
                "of roastcoffea 0.1.x: when the run began, how long it took, events, data and\n"
                "event rate by wall time, workers, core efficiency. In a narrow terminal workers\n"
-               "and rates are left out, so that names have room. Those that cannot be read are\n"
+               "and rates are left out to show more of the names. Those that cannot be read are\n"
                "listed below the table, with the reason. Only the small parts are read.\n"
                "\n"
                "In filters, wall is in seconds, gbps in Gbit/s, khz in kHz, efficiency a ratio;\n"

@@ -138,10 +138,10 @@ static void wait_once(const screen *on, double seconds) {
 }
 
 /* Writes the lines that fit over those that are there: nothing is cleared first, so nothing flickers. */
-static void put_lines(roast_sink *out, roast_str text, unsigned rows, const char *last) {
+static void put_lines(roast_sink *out, roast_str text, unsigned lines, const char *last) {
     const char *line = text.data, *end = text.data + text.len;
     roast_sink_puts(out, "\x1b[H");
-    for (unsigned row = 0; line < end && row < rows; row++) {
+    for (unsigned row = 0; line < end && row < lines; row++) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
         next = next != NULL ? next : end;
         roast_sink_str(out, (roast_str){line, (size_t)(next - line)});
@@ -184,7 +184,7 @@ static roast_status draw(const watch *w, roast_error *err) {
     if (status == ROAST_OK)
         status = roast_sink_finish(text, err);
     if (status == ROAST_OK && w->terminal.is_terminal)
-        put_lines(w->out, roast_sink_memory(text), size.rows,
+        put_lines(w->out, roast_sink_memory(text), size.lines,
                   w->terminal.reads_keys ? "q leaves" : "Ctrl-C leaves");
     else if (status == ROAST_OK)
         roast_sink_str(w->out, roast_sink_memory(text));

@@ -14,13 +14,13 @@ typedef struct top_look {
 void top_take(const measured *it, top_look *look);
 
 typedef struct top_size {
-    unsigned width, rows; /* rows 0: as many as are needed */
+    unsigned width, lines; /* lines 0: as many as are needed */
 } top_size;
 
 /* One line: how much is done, how fast, how long it takes still, how many workers. */
 void top_put_line(const measured *it, const top_look *look, roast_sink *out);
 /* A screen: the same with a bar, the budget, sections, workers and the last failures. Each part has a share of the
- * rows. */
+ * lines. */
 roast_status top_put_screen(const measured *it, const char *name, const top_look *look,
                             top_size size, roast_sink *out, roast_error *err);
 

@@ -109,7 +109,7 @@ void top_put_line(const measured *it, const top_look *look, roast_sink *out) {
 
 typedef struct frame {
     const measured *it;
-    unsigned width, rows; /* rows 0: as many as are needed */
+    unsigned width, lines; /* lines 0: as many as are needed */
     bool color;
 } frame;
 
@@ -320,7 +320,7 @@ static unsigned count_lines(roast_str text) {
 
 /* Too much for the screen: every part keeps its heading and a row, the rest is dealt out in turn. Blank lines and the
  * rules of tables go first. */
-static void share_out(part parts[PARTS], unsigned rows) {
+static void share_out(part parts[PARTS], unsigned lines) {
     unsigned used = 0;
     for (int i = 0; i < PARTS; i++) {
         unsigned least = i == HEAD ? parts[i].lines : is_table(i) ? 3 : 2;
@@ -330,7 +330,7 @@ static void share_out(part parts[PARTS], unsigned rows) {
     }
     for (bool more = true; more;) {
         more = false;
-        for (int i = 0; i < PARTS && used < rows; i++)
+        for (int i = 0; i < PARTS && used < lines; i++)
             if (parts[i].shown < parts[i].lines) {
                 parts[i].shown++;
                 used++;
@@ -362,9 +362,9 @@ static roast_status put_parts(const frame *on, part parts[PARTS], roast_sink *ou
         parts[i].shown = parts[i].lines = count_lines(roast_sink_memory(parts[i].text));
         wanted += parts[i].lines + (i > HEAD && parts[i].lines > 0);
     }
-    bool dense = on->rows > 0 && wanted > on->rows;
+    bool dense = on->lines > 0 && wanted > on->lines;
     if (dense)
-        share_out(parts, on->rows);
+        share_out(parts, on->lines);
     for (int i = 0; i < PARTS; i++) {
         if (!dense && i > HEAD && parts[i].lines > 0)
             roast_sink_puts(out, "\n");
@@ -397,7 +397,7 @@ static roast_status put_screen(const frame *on, const char *name, const top_look
 
 roast_status top_put_screen(const measured *it, const char *name, const top_look *look,
                             top_size size, roast_sink *out, roast_error *err) {
-    const frame on = {it, size.width > LEAST_WIDTH ? size.width : LEAST_WIDTH, size.rows,
+    const frame on = {it, size.width > LEAST_WIDTH ? size.width : LEAST_WIDTH, size.lines,
                       cli_terminal_color(STDOUT_FILENO)};
     roast_summary *summary;
     ROAST_TRY(roast_summary_new(it->metrics, it->about, it->findings, &summary, err));

@@ -4,8 +4,8 @@
 
 #include "roast/chunklog.h"
 
-/* Datasets beyond these are counted together, under ROAST_TALLY_OTHERS: each is a time series of its own wherever the
- * counts are shown. A longer name is cut. */
+/* Each dataset becomes a time series in Prometheus, so further ones are counted together as ROAST_TALLY_OTHERS. A longer
+ * name is cut. */
 #define ROAST_TALLY_DATASETS 100
 #define ROAST_TALLY_NAME     200 /* bytes */
 #define ROAST_TALLY_OTHERS   "(others)"
@@ -24,7 +24,7 @@ void roast_tally_free(roast_tally *tally);
 /* Chunks that have arrived. Without memory (ROAST_ENOMEM) some of them are not counted. */
 roast_status roast_tally_add(roast_tally *tally, const roast_chunklog *log, roast_error *err);
 uint32_t roast_tally_count(const roast_tally *tally);
-/* Row and name of a dataset, borrowed until the next call of roast_tally_add; the name of none is "". */
+/* Row and name of a dataset, borrowed until the next call of roast_tally_add; a chunk without a dataset has the name "". */
 const roast_tally_row *roast_tally_at(const roast_tally *tally, uint32_t index, roast_str *name);
 
 #endif

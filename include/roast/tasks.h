@@ -7,9 +7,9 @@
 typedef struct roast_task_lanes roast_task_lanes;
 
 /* Finds the try of each chunk (same key, same worker), and the lanes. With more than `most` bars a worker has one lane
- * for all of them, and they may overlap: so many cannot be drawn one by one. With more than `most` chunks that all have
- * a try, the tries are the bars, and no chunk is there. The run may go afterwards. Needs some
- * 100 bytes for each chunk and try. ROAST_ENOMEM. */
+ * for all of them, and they may overlap: so many cannot be drawn one by one. If there are more than `most` chunks and
+ * each has a try, only the tries get bars. The run may be freed afterwards. Needs some 100 bytes for each chunk and try.
+ * ROAST_ENOMEM. */
 roast_status roast_task_lanes_new(const roast_run *run, size_t most, roast_task_lanes **out,
                                   roast_error *err);
 void roast_task_lanes_free(roast_task_lanes *lanes);
@@ -37,7 +37,7 @@ typedef struct roast_lane_place {
 } roast_lane_place;
 /* By their number in the order of the run, which must be one of them. */
 roast_lane_place roast_task_lanes_chunk(const roast_task_lanes *lanes, size_t number);
-/* false: no chunk is there. */
+/* False: no chunk has a bar. */
 bool roast_task_lanes_have_chunks(const roast_task_lanes *lanes);
 roast_lane_place roast_task_lanes_attempt(const roast_task_lanes *lanes, size_t number);
 

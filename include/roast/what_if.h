@@ -37,9 +37,9 @@ roast_status roast_what_if_rate(roast_str text, double *out, roast_error *err);
 
 typedef struct roast_what_if roast_what_if;
 
-/* Plays the run; it may go afterwards. `options` may be NULL: nothing is changed.
- * ROAST_EINVAL: an option that cannot be (too large, a rate that is not a number, a file that no chunk names, all files
- * left out, more than ROAST_WHAT_IF_CHUNKS chunks). ROAST_ENOTFOUND: nothing can be played: no chunk tells its time, or
+/* Simulates the run, which may be freed afterwards. `options` may be NULL: nothing is changed.
+ * ROAST_EINVAL: an impossible option (too large, a rate that is not a number, a file that no chunk names, all files
+ * left out, more than ROAST_WHAT_IF_CHUNKS chunks). ROAST_ENOTFOUND: nothing can be simulated: no chunk tells its time, or
  * the workers or the clock of the run are not known. */
 roast_status roast_what_if_new(const roast_run *run, const roast_what_if_options *options,
                                roast_what_if **out, roast_error *err);

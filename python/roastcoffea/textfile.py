@@ -70,15 +70,15 @@ class TextFile:
     def _write(self, content: str) -> None:
         """By rename: a reader sees the old file or the new one. node_exporter may run as another user."""
         self._due = time.monotonic() + self.interval
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         with suppress(FileNotFoundError):
-            beside.unlink()  # of a process that was killed
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            temporary.unlink()  # of a process that was killed
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
             with open(file, "w", encoding="utf-8") as out:
                 out.write(content)
-            os.replace(beside, self.path)
+            os.replace(temporary, self.path)
         except BaseException:
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
             raise

@@ -7,7 +7,7 @@
 
 #include "engines/taskvine_internal.h"
 
-enum { MAX_LINE = 1 << 20, PIECE = 1 << 18 };
+enum { MAX_LINE = 1 << 20, BLOCK = 1 << 18 };
 
 static const char *const where = "TaskVine's log";
 
@@ -204,16 +204,16 @@ static roast_status io_error(const char *path, const char *what, roast_error *er
 }
 
 static roast_status feed_from(roast_taskvine *log, int file, const char *path, int64_t *offset,
-                              char *piece, roast_error *err) {
+                              char *block, roast_error *err) {
     for (;;) {
-        ssize_t got = pread(file, piece, PIECE, (off_t)*offset);
+        ssize_t got = pread(file, block, BLOCK, (off_t)*offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return io_error(path, "cannot be read", err);
         if (got == 0)
             return ROAST_OK;
-        ROAST_TRY(roast_taskvine_feed(log, piece, (size_t)got, err));
+        ROAST_TRY(roast_taskvine_feed(log, block, (size_t)got, err));
         *offset += got;
     }
 }
@@ -228,16 +228,16 @@ roast_status roast_taskvine_feed_file(roast_taskvine *log, const char *path, int
     if (file < 0)
         return io_error(path, "cannot be opened", err);
     roast_status status = ROAST_OK;
-    char *piece = roast_alloc(PIECE);
-    if (piece == NULL)
+    char *block = roast_alloc(BLOCK);
+    if (block == NULL)
         status = no_memory(err);
     else if (fstat(file, &info) != 0)
         status = io_error(path, "cannot be read", err);
     else if (!S_ISREG(info.st_mode))
         status = roast_error_set(err, ROAST_EINVAL, where, -1, "%s: no regular file", path);
     else
-        status = feed_from(log, file, path, offset, piece, err);
-    roast_free(piece);
+        status = feed_from(log, file, path, offset, block, err);
+    roast_free(block);
     close(file);
     return status;
 }

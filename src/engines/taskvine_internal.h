@@ -10,7 +10,8 @@
 #define ROAST_NO_TASK UINT32_MAX
 #define ROAST_NO_NAME UINT32_MAX
 
-/* Values by key, of which only the newest are kept: some 65,536 at least. For events that follow each other closely. */
+/* Values by key, of which only the newest are kept: some 65,536 at least. For entries of the log that follow each other
+ * closely. */
 typedef struct roast_recent {
     roast_intern keys[2]; /* 0 fills up; 1 is older, and dropped when 0 is full */
     void *values[2];

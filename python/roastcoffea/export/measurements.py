@@ -243,7 +243,7 @@ def _extras_json(
     for name, value in metrics.items():
         try:
             if name == "tracking_data" and _is_series(value, run):
-                entries = _beside_series(value)
+                entries = _other_than_series(value)
                 tracking = extras.dump(entries, left) if entries else None
                 left -= len(tracking or b"")
             elif not _is_known(name, value, known):
@@ -293,7 +293,7 @@ def _is_series(tracking: Any, run: _core.Run) -> bool:
     return _core.WorkerSeries.from_tracking_data(tracking).samples_equal(series)
 
 
-def _beside_series(tracking: Mapping[Any, Any]) -> dict[Any, Any]:
+def _other_than_series(tracking: Mapping[Any, Any]) -> dict[Any, Any]:
     """The entries of tracking data that are not series: the user's own."""
     if isinstance(tracking, TrackingData) and not tracking.is_made:
         return tracking.more

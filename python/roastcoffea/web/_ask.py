@@ -24,22 +24,22 @@ class Refused(Exception):
 
 def program() -> str:
     """The program `roast`, which is installed with this package."""
-    beside = Path(sys.executable).with_name("roast")
-    found = str(beside) if beside.is_file() else shutil.which("roast")
+    installed = Path(sys.executable).with_name("roast")
+    found = str(installed) if installed.is_file() else shutil.which("roast")
     if found is None:
-        raise Refused("the program roast was not found beside Python")
+        raise Refused("the program roast was found neither in Python's folder nor on PATH")
     return found
 
 
 async def _read(stream: asyncio.StreamReader | None, most: int) -> str:
     assert stream is not None
-    pieces, size = [], 0
-    while piece := await stream.read(1 << 16):
-        pieces.append(piece)
-        size += len(piece)
+    blocks, size = [], 0
+    while block := await stream.read(1 << 16):
+        blocks.append(block)
+        size += len(block)
         if size > most:
             raise Refused(f"the answer is larger than {most / 2**20:.3g} MB: ask for fewer rows or columns")
-    return b"".join(pieces).decode("utf-8", "replace")
+    return b"".join(blocks).decode("utf-8", "replace")
 
 
 async def _run(*arguments: str) -> tuple[str, str]:

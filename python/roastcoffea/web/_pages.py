@@ -92,7 +92,7 @@ class Pages:
     def token(self, wrong: bool, asked: Sequence[tuple[str, str]] = ()) -> str:
         """`asked` is the rest of the address, which is opened with the token."""
         kept = "".join(f'<input type="hidden" name="{text(key)}" value="{text(value)}">' for key, value in asked)
-        told = "That is not the token of this board." if wrong else "This board shows its runs to who has its token."
+        told = "That is not the token of this board." if wrong else "Enter the token of this board to see its runs."
         main = (
             f'<section id="top"><h1>Token</h1><p>{text(told)} It is in the address that <code>roast board</code> '
             f'printed.</p><form method="get">{kept}<label>Token <input name="token" type="password" autocomplete="off" '
@@ -106,7 +106,7 @@ class Pages:
         return page(results, self._home(run))
 
     def comparison(self, found: Sequence[Comparison]) -> str:
-        """Each is a run B beside the same A."""
+        """Each is compared with the same run A."""
         if len(found) == 1:
             return comparison_page(found[0].headline, found[0].names, found[0].tables, self._home())
         lines = [("A", found[0].names[0], ""), *((f"B{i}", one.names[1], one.headline) for i, one in enumerate(found, 1))]

@@ -119,7 +119,7 @@ class Board:
         return {"state": run["state"], **kept.since(version)}
 
     async def _look_at_all(self, kept: Live, stamp: Any) -> None:
-        """The first time it is waited for; later it goes on beside the quick looks."""
+        """The first time it is waited for; later it goes on in the background."""
         waits = kept.whole is None
         if kept.whole is None or (kept.whole.done() and kept.run.is_due() and stamp != kept.whole_stamp):
             kept.whole_stamp = stamp

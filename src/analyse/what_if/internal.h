@@ -127,8 +127,8 @@ typedef struct roast_plan {
     size_t n_once;  /* chunks of the files once; n_tasks is a multiple of it */
     uint32_t times;
     uint32_t *
-        first_piece; /* of each task, and one more; NULL: the recorded chunks are played, as `kept` lists them */
-    roast_chunk_part *pieces;
+        first_part; /* of each task, and one more; NULL: the recorded chunks are played, as `kept` lists them */
+    roast_chunk_part *parts;
     uint32_t *kept; /* the chunks that are not left out */
     size_t n_kept;
     double *costs;       /* of the recorded chunks, drawn anew */

@@ -162,7 +162,7 @@ static roast_status note_workers(const roast_question *q) {
         NOTE("%s of the run left and came again; here all stay to the end.",
              roast_say_many((double)past->replaced, "worker"));
     if (changed && last > notable * figures->wall)
-        NOTE("The workers begin within %s, as they did in the run, however many they are.",
+        NOTE("All workers are assumed to start within %s, as in the recorded run.",
              roast_say_time(last));
     if (changed && past->lengths.count == 0 && q->outside > notable * figures->wall)
         NOTE("%s of preprocessing and of the client stay as they were.",
@@ -190,7 +190,7 @@ static roast_status note_tasks(const roast_question *q) {
         NOTE("How many outputs a task merges was not measured: %u, as Coffea does by default.",
              past->merge_width);
     if (past->other_seconds > notable * past->middle * q->answer->figures.recorded_threads)
-        NOTE("%s of other tasks are not played.", roast_say_time(past->other_seconds));
+        NOTE("%s of other tasks are left out of the simulation.", roast_say_time(past->other_seconds));
     return ROAST_OK;
 }
 
@@ -206,8 +206,8 @@ static roast_status note_rest(const roast_question *q) {
         waits = waits || (q->past.chunks[q->plan.kept[i]].reads > 1 &&
                           q->past.chunks[q->plan.kept[i]].wait > 0);
     if (q->plan.options.preload && waits)
-        NOTE("Reading at once saves at most the waiting of all reads but one. The interval reaches "
-             "from that to nothing.");
+        NOTE("Reading at once saves at most the waiting of all reads but one. The interval covers "
+             "every saving between none and this.");
     if (q->plan.options.preload && !waits)
         NOTE("No waiting for reads was measured in process(): preloading changes nothing here.");
     if (fabs(unexplained) > notable * figures->recorded)

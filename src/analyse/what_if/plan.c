@@ -143,26 +143,26 @@ static int by_place(const void *left, const void *right) {
 
 typedef struct cutting {
     roast_plan *plan;
-    size_t first_capacity, pieces_capacity, n_pieces;
+    size_t first_capacity, parts_capacity, n_parts;
 } cutting;
 
 static roast_status add_task(cutting *c) {
-    void *first = c->plan->first_piece;
+    void *first = c->plan->first_part;
     if (c->plan->n_once >= ROAST_WHAT_IF_CHUNKS)
         return ROAST_ELIMIT;
-    ROAST_TRY(roast_array_reserve(&first, &c->first_capacity, sizeof *c->plan->first_piece,
+    ROAST_TRY(roast_array_reserve(&first, &c->first_capacity, sizeof *c->plan->first_part,
                                   c->plan->n_once + 2));
-    c->plan->first_piece = first;
-    c->plan->first_piece[c->plan->n_once++] = (uint32_t)c->n_pieces;
+    c->plan->first_part = first;
+    c->plan->first_part[c->plan->n_once++] = (uint32_t)c->n_parts;
     return ROAST_OK;
 }
 
-static roast_status add_piece(cutting *c, uint32_t chunk, double events) {
-    void *pieces = c->plan->pieces;
-    ROAST_TRY(roast_array_reserve(&pieces, &c->pieces_capacity, sizeof *c->plan->pieces,
-                                  c->n_pieces + 1));
-    c->plan->pieces = pieces;
-    c->plan->pieces[c->n_pieces++] = (roast_chunk_part){chunk, (float)events};
+static roast_status add_part(cutting *c, uint32_t chunk, double events) {
+    void *parts = c->plan->parts;
+    ROAST_TRY(roast_array_reserve(&parts, &c->parts_capacity, sizeof *c->plan->parts,
+                                  c->n_parts + 1));
+    c->plan->parts = parts;
+    c->plan->parts[c->n_parts++] = (roast_chunk_part){chunk, (float)events};
     return ROAST_OK;
 }
 
@@ -185,7 +185,7 @@ static roast_status cut_file(cutting *c, const placed *list, size_t count) {
                 room = size;
             }
             double part = fmin(left, room);
-            ROAST_TRY(add_piece(c, list[i].chunk, part));
+            ROAST_TRY(add_part(c, list[i].chunk, part));
             left -= part;
             room -= part;
         }
@@ -199,7 +199,7 @@ static roast_status cut_files(cutting *c, const placed *list, size_t count) {
         const roast_past_chunk *chunk = &c->plan->past->chunks[list[i].chunk];
         if (isnan(chunk->events)) { /* stays as it is */
             ROAST_TRY(add_task(c));
-            ROAST_TRY(add_piece(c, list[i].chunk, -1));
+            ROAST_TRY(add_part(c, list[i].chunk, -1));
         } else {
             while (end < count && list[end].file_first == list[i].file_first &&
                    list[end].dataset == list[i].dataset &&
@@ -209,7 +209,7 @@ static roast_status cut_files(cutting *c, const placed *list, size_t count) {
         }
         i = end;
     }
-    c->plan->first_piece[c->plan->n_once] = (uint32_t)c->n_pieces;
+    c->plan->first_part[c->plan->n_once] = (uint32_t)c->n_parts;
     return ROAST_OK;
 }
 
@@ -297,8 +297,8 @@ roast_status roast_plan_make(const roast_past *past, const roast_what_if_options
 }
 
 void roast_plan_reset(roast_plan *plan) {
-    roast_free(plan->first_piece);
-    roast_free(plan->pieces);
+    roast_free(plan->first_part);
+    roast_free(plan->parts);
     roast_free(plan->kept);
     roast_free(plan->costs);
     roast_free(plan->fixed);
@@ -377,18 +377,18 @@ static baskets baskets_of(const roast_past_chunk *chunk) {
 static void fill_task(roast_plan *plan, size_t task, size_t to) {
     double seconds = 0, bytes = 0, fixed = 0, described = 0, events = 0;
     double read = 0, columns = 0, share = 0, beyond = 0;
-    for (uint32_t at = plan->first_piece[task]; at < plan->first_piece[task + 1]; at++) {
-        const roast_chunk_part *piece = &plan->pieces[at];
-        const roast_past_chunk *chunk = &plan->past->chunks[piece->chunk];
-        double cost = plan->costs[piece->chunk], part = (double)piece->events;
-        if (part < 0) { /* the whole chunk */
+    for (uint32_t at = plan->first_part[task]; at < plan->first_part[task + 1]; at++) {
+        const roast_chunk_part *part = &plan->parts[at];
+        const roast_past_chunk *chunk = &plan->past->chunks[part->chunk];
+        double cost = plan->costs[part->chunk], taken = (double)part->events;
+        if (taken < 0) { /* the whole chunk */
             seconds += cost;
             bytes += (double)chunk->bytes;
             continue;
         }
         double own = chunk->dataset < plan->past->n_datasets ? plan->fixed[chunk->dataset] : 0;
         own = fmin(own, cost);
-        double of = part / chunk->events;
+        double of = taken / chunk->events;
         double reading =
             fmin(cost - own, chunk->cost > 0 ? (double)chunk->read / chunk->cost * cost : 0) * of;
         baskets read_in = baskets_of(chunk);
@@ -397,10 +397,10 @@ static void fill_task(roast_plan *plan, size_t task, size_t to) {
         plan->read_then += reading;
         columns += ((double)chunk->bytes - (double)chunk->described) * of * read_in.once;
         share += (double)chunk->share * of;
-        beyond += read_in.beyond * part;
-        fixed += own * part;
-        described += (double)chunk->described * part;
-        events += part;
+        beyond += read_in.beyond * taken;
+        fixed += own * taken;
+        described += (double)chunk->described * taken;
+        events += taken;
     }
     if (events > 0) {
         double again = share > 0 ? fmin(1, share + beyond / events) / share : 1;
@@ -421,7 +421,7 @@ void roast_plan_fill(roast_plan *plan, const roast_scenario *scenario, roast_dra
         if (time == 0 || draw != NULL)
             fill_costs(plan, scenario, drift, draw);
         for (size_t task = 0, to = time * plan->n_once; task < plan->n_once; task++, to++) {
-            if (plan->first_piece != NULL) {
+            if (plan->first_part != NULL) {
                 fill_task(plan, task, to);
                 continue;
             }
