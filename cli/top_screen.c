@@ -212,9 +212,10 @@ static void put_budget(const frame *on, unsigned most, roast_sink *out) {
 static void put_failure(const frame *on, roast_str told, roast_str where, roast_str more,
                         roast_sink *out) {
     char text[512];
-    snprintf(text, sizeof text, "%.*s (%.*s)%s%.*s", (int)told.len, told.data, (int)where.len,
-             where.data != NULL ? where.data : "", more.data != NULL ? ": " : "", (int)more.len,
-             more.data != NULL ? more.data : "");
+    bool placed = where.len > 0;
+    snprintf(text, sizeof text, "%.*s%s%.*s%s%s%.*s", (int)told.len, told.data, placed ? " (" : "",
+             (int)where.len, placed ? where.data : "", placed ? ")" : "",
+             more.data != NULL ? ": " : "", (int)more.len, more.data != NULL ? more.data : "");
     roast_sink_puts(out, "  ");
     put_clean_cut(out, text, on->width - 2);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from roastcoffea._core import __version__
@@ -61,6 +62,8 @@ def _board(options: argparse.Namespace) -> int:
 
     from roastcoffea.web import PORT, Link, serve
 
+    leaving = ExitStack()
+
     async def run() -> None:
         from roastcoffea.web._server import allow_connections
 
@@ -70,22 +73,33 @@ def _board(options: argparse.Namespace) -> int:
         def told(done: asyncio.Future[Link]) -> None:
             print(f"The board of {Path(options.folder).resolve()}, until Ctrl-C:\n\n    {done.result()}\n", flush=True)
             if options.open:
-                import webbrowser
-
-                webbrowser.open(done.result().url)
+                _open(done.result().url, leaving)
 
         ready.add_done_callback(told)
         port = PORT if options.port is None else options.port
         await serve(options.folder, options.host, port, options.base_url, options.allow_host, ready=ready)
 
     try:
-        asyncio.run(run())
+        with leaving:
+            asyncio.run(run())
     except KeyboardInterrupt:
         print()
     except (OSError, ImportError, ValueError) as error:
         print(f"python -m roastcoffea board: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _open(url: str, leaving: ExitStack) -> None:
+    """By a file that only this user can read: whoever is on the machine sees the arguments of a browser."""
+    import html
+    import tempfile
+    import webbrowser
+
+    file = leaving.enter_context(tempfile.NamedTemporaryFile("w", prefix="roast-board-", suffix=".html"))
+    file.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(url)}">')
+    file.flush()
+    webbrowser.open(Path(file.name).as_uri())
 
 
 def _report(options: argparse.Namespace) -> int:

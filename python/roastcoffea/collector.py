@@ -8,7 +8,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -34,19 +34,21 @@ from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.registry import Backend, backend_name, make_backend, source_of
 from roastcoffea.backends.source import Collected, Engine, Ran
 from roastcoffea.computed import Computed, Inputs, compute
-from roastcoffea.export.measurements import at_free_name, measurement_path, save_measurement
-from roastcoffea.guard import Notes, attempt, hook, listen, unlisten, warn, words
+from roastcoffea.export.measurements import save_measurement
+from roastcoffea.guard import Notes, attempt, hook, listen, unlisten
 from roastcoffea.identity import RunIdentity
 from roastcoffea.live import LiveWriter
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.news import NewsThread
 from roastcoffea.progress import LiveLine
-from roastcoffea.provenance import checked, kept, listed
+from roastcoffea.on_disk import OnDisk
+from roastcoffea.provenance import kept, listed
 from roastcoffea.provenance import provenance as find_provenance
 from roastcoffea.recorder import Recorder
 from roastcoffea.results import Results
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
-from roastcoffea.textfile import TextFile, textfile_path
+from roastcoffea.settings import Settings
+from roastcoffea.textfile import TextFile
 
 __all__ = ["MetricsCollector"]
 
@@ -81,8 +83,6 @@ class MetricsCollector(Results):
             `worker_tracking_interval`; at the end it has all metrics, the budget and the findings.
     """
 
-    _unsaved_in = 0  # the process in which unsaved data was added; 0: all is saved
-
     def __init__(
         self,
         client: Any = None,
@@ -102,23 +102,14 @@ class MetricsCollector(Results):
         self.client = client
         self.track_workers = track_workers
         self.worker_tracking_interval = worker_tracking_interval
-        self.output_dir = output_dir
-        self.measurement_name = measurement_name
-        self.overwrite = overwrite
-        self.config = config
-        self.provenance = checked(provenance)
-        if dashboard not in (False, True, "workers"):
-            raise ValueError(f'dashboard: True, False or "workers" is expected, not {dashboard!r}')
-        self.dashboard = dashboard
-        self.textfile = textfile_path(textfile)
-        self.measurement_path: Path | None = None  # where the measurement in `output_dir` is
-        if output_dir is not None and measurement_name is not None:
-            measurement_path(output_dir, measurement_name)  # says at once what is wrong with it
+        self._settings = Settings(
+            output_dir, measurement_name, overwrite, config, live, provenance, dashboard, textfile
+        )
+        self._disk = OnDisk(self._settings, Notes())
         self.metrics_backend = make_backend(client, backend)
         self.backend = backend_name(self.metrics_backend)
         self.aggregator = MetricsAggregator(self.backend)
         self._users_processor = processor_instance
-        self._wants_line = live
         self._state = "new"
         self._lock = threading.Lock()
         self._measured: object = None  # the run that is measured now
@@ -145,11 +136,11 @@ class MetricsCollector(Results):
         self._has_ended = False  # whether the source has
         self._provenance: dict[str, str] = {}
         self._faults = 0
-        self._live: LiveWriter | None = None
+        self._disk = OnDisk(self._settings, self._notes)
         self._text: TextFile | None = None
         self._label = ""
         self._recorder = Recorder(self._users_processor, self._notes, self._source)
-        self._line = LiveLine.on_screen(self._recorder.pieces, self.backend != "local") if self._wants_line else None
+        self._line = LiveLine.on_screen(self._recorder.pieces, self.backend != "local") if self._settings.live else None
         self._watch = RunnerWatch(self._recorder)
         self._during, self._after = ExitStack(), ExitStack()
         # Data from the user.
@@ -174,7 +165,7 @@ class MetricsCollector(Results):
             after.callback(release_clock)
             hold_clock()
             self._faults = faults()["count"]
-            self._provenance = find_provenance(self.provenance)
+            self._provenance = find_provenance(self._settings.provenance)
             self._begin_measurement(after)
             self._label = self._find_label()
             self._begin_textfile(after)
@@ -196,7 +187,7 @@ class MetricsCollector(Results):
         if self._line is not None:
             during.callback(self._line.stop)
             attempt("the live line", self._notes.add, self._line.start)
-        looks = NewsThread(self._source, [taker for taker in (self._live, self._text, self._line) if taker is not None])
+        looks = NewsThread(self._source, [taker for taker in (self._disk.writer, self._text, self._line) if taker is not None])
         during.callback(looks.stop)
         looks.start()
 
@@ -217,7 +208,7 @@ class MetricsCollector(Results):
 
     def _begin_source(self, after: ExitStack) -> None:
         after.callback(attempt, "the end of the run", self._notes.add, self._abandon_source)
-        self._source.label, self._source.dashboard = self._label, self.dashboard
+        self._source.label, self._source.dashboard = self._label, self._settings.dashboard
         engine = self._source.begin(self.worker_tracking_interval if self.track_workers else None)
         self._engine = _checked(engine, Engine, "begin")
         self.span_info = self._engine.span
@@ -292,7 +283,7 @@ class MetricsCollector(Results):
         ran = Ran(recorder.processor_names, recorder.records.copy(), recorder.elsewhere)
         self._collected = found = _checked(self._source.end(ran), Collected, "end")
         self.span_metrics = found.figures
-        self._provenance.update(kept(found.about or {}, self.provenance))
+        self._provenance.update(kept(found.about or {}, self._settings.provenance))
         self.tracking_data = (
             found.tracking_data if found.series is None else TrackingData(found.series, run_start=self.t_start)
         )
@@ -313,35 +304,24 @@ class MetricsCollector(Results):
 
     # ---- the measurement in output_dir ----
 
+    @property
+    def measurement_path(self) -> Path | None:
+        """Where the measurement in `output_dir` is."""
+        return self._disk.path
+
     def _begin_measurement(self, after: ExitStack) -> None:
-        """Raises now, not after hours, if the folder cannot be written."""
-        if self.output_dir is None:
-            return
-        self.measurement_path, self._live = at_free_name(
-            lambda path, replace: LiveWriter(path, replace, self._meta, self._recorder.pieces, self._now),
-            self.output_dir, self.measurement_name, self.overwrite,
+        self._disk.begin(
+            lambda path, replace: LiveWriter(path, replace, self._meta, self._recorder.pieces, self._now)
         )
         after.callback(self._abandon_measurement)
 
     def _abandon_measurement(self) -> None:
-        """Called if the run did not begin. An interrupted one keeps the data written so far."""
-        if self._live is not None and self._state == "entering":
-            self._live.abandon()
+        if self._state == "entering":
+            self._disk.abandon()
 
     @hook("the measurement could not be saved")
     def _end_measurement(self) -> None:
-        live, self._live = self._live, None
-        if live is None:
-            return
-        run, metrics = self.run, self.metrics
-        if run is None or metrics is None or self.t_start is None or self.t_end is None:
-            live.abandon()
-            return
-        try:
-            for note in live.finish(run, metrics, self.t_start, self.t_end, self.config):
-                self._notes.add(note)
-        except Exception as error:
-            self._tell_unsaved(error)
+        self._disk.end(self)
 
     # ---- the run where others look ----
 
@@ -349,12 +329,12 @@ class MetricsCollector(Results):
         """The name of the run for others: that of its measurement, or the moment of its beginning."""
         if self.measurement_path is not None:
             return self.measurement_path.name
-        return self.measurement_name or datetime.fromtimestamp(now()).strftime("%Y-%m-%d_%H-%M-%S")
+        return self._settings.measurement_name or datetime.fromtimestamp(now()).strftime("%Y-%m-%d_%H-%M-%S")
 
     def _begin_textfile(self, after: ExitStack) -> None:
         """Raises now, not after hours, if the file cannot be written."""
-        if self.textfile is not None:
-            self._text = TextFile(self.textfile, self._label, self.worker_tracking_interval)
+        if self._settings.textfile_path is not None:
+            self._text = TextFile(self._settings.textfile_path, self._label, self.worker_tracking_interval)
             after.callback(self._abandon_textfile)
 
     def _abandon_textfile(self) -> None:
@@ -368,12 +348,6 @@ class MetricsCollector(Results):
         self._text.end(self._results().run)
         if self._text.failure is not None:
             self._notes.add(f"the file for Prometheus was not always written: {self._text.failure}")
-
-    def _tell_unsaved(self, error: Exception) -> None:
-        """Warns instead of raising: an exception here would lose the user's results."""
-        text = f"the measurement could not be saved: {words(error)}"
-        self._notes.add(text)
-        warn(f"{text}; save_measurement(another_folder) can still save it", stacklevel=4)
 
     def save_measurement(
         self,
@@ -399,31 +373,19 @@ class MetricsCollector(Results):
         self._save_again()
         return save_measurement(
             self._ready_metrics(), self.t_start, self.t_end, output_dir, measurement_name,
-            self.config if config is None else config, overwrite=overwrite,
+            self._settings.config if config is None else config, overwrite=overwrite,
         )
 
     def _save_again(self) -> None:
-        """Replaces the measurement in `output_dir` if data was added after the end."""
-        unsaved, self._unsaved_in = self._unsaved_in, 0
         _unsaved.discard(self)
-        path = self.measurement_path
-        if not unsaved or path is None or self.t_start is None or self.t_end is None:
-            return
-        try:
-            save_measurement(self._ready_metrics(), self.t_start, self.t_end, path.parent, path.name, self.config)
-        except Exception as error:
-            self._tell_unsaved(error)
+        self._disk.save_again(self)
 
     def _save_late(self) -> None:
-        """Saves data that was added after the end. A forked process leaves that to its parent. A measurement that was
-        removed meanwhile is not saved again."""
-        path = self.measurement_path if self._unsaved_in == os.getpid() else None
-        with suppress(Exception):
-            if path is not None and path.is_dir():
-                self._save_again()
+        self._disk.save_late(self)
 
     def __del__(self) -> None:
-        self._save_late()
+        if "_disk" in vars(self):  # or else an argument was wrong
+            self._save_late()
 
     # ---- data from the user ----
 
@@ -503,8 +465,7 @@ class MetricsCollector(Results):
         if self.t_end is None or self._computed is None:
             return
         self._computed = None
-        if self.measurement_path is not None:
-            self._unsaved_in = os.getpid()
+        if self._disk.note_addition():
             _unsaved.add(self)
 
     # ---- results ----
@@ -670,7 +631,7 @@ class MetricsCollector(Results):
     def _worker_jobs(self, chunks: list[Any]) -> dict[str, str]:
         """The jobs of batch systems that workers ran in, as their records tell."""
         jobs = batch_jobs(chunks) if isinstance(chunks, ChunkLog) else []
-        return kept({"worker_jobs": listed(sorted(jobs))}, self.provenance)
+        return kept({"worker_jobs": listed(sorted(jobs))}, self._settings.provenance)
 
     def failed_fileset(self) -> list[Any] | dict[str, Any]:
         """The work that failed or was skipped; ``runner(mc.failed_fileset(), processor)`` does it again.

@@ -160,6 +160,15 @@ def test_the_text_of_an_exception_stays_on_the_scheduler(told, shown):
     assert "hunter2" not in html and (f"with: {shown}" in html if shown else "with:" not in html)
 
 
+def test_a_run_that_is_made_again_under_its_name(cluster, client):
+    """The first one is shown still when the second one begins, and takes no page with it."""
+    for _ in range(2):
+        with MetricsCollector(client, dashboard=True, measurement_name="zjets") as mc:
+            status, _, page = get(address(cluster, "/roast"))
+            assert status == 200 and "zjets" in page and not mc.notes
+            assert lines(get(address(cluster, "/roast/metrics"))[2], 'roast_run_open{run="zjets"}')[0].endswith(" 1")
+
+
 def test_who_has_not_asked_is_not_shown(cluster, client):
     with MetricsCollector(client, dashboard=True, measurement_name="shown"):
         with MetricsCollector(client, measurement_name="mine alone"):

@@ -78,6 +78,8 @@ PYTHON_LAYERS = [
     ["skips", "screens"],
     ["preprocess_watch", "progress", "news"],
     ["runner_watch", "results", "live", "computed", "textfile"],
+    ["settings"],
+    ["on_disk"],
     ["scaling_runs", "trend_runs"],
     ["web"],
     ["preload"],

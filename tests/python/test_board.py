@@ -115,7 +115,9 @@ def test_pages(board):
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
         scripts = policy.partition("script-src ")[2].partition(";")[0]
-        assert "unsafe" not in scripts and scripts.count("sha256-") == body.count("<script>")
+        assert "unsafe" not in scripts
+        for script in re.findall("<script>(.*?)</script>", body, re.DOTALL):
+            assert policy_of([script]).partition("'sha256-")[2].partition("'")[0] in scripts
     _, body, _ = board.get("compare?" + "&".join(f"run=nightly/run00{i}" for i in (3, 0, 1)))
     assert "A and B1: " in body and "A and B2: " in body and "run003" in body
     _, body, _ = board.get("run/run009")
@@ -524,6 +526,23 @@ def test_all_chunks_are_looked_at_seldom(growing, tmp_path, monkeypatch):
         asked.link.close()
 
 
+def test_a_large_run_is_shown_before_all_of_it_is_read(growing, tmp_path, monkeypatch):
+    go_on, look_at_all = threading.Event(), _live.LiveRun.look_at_all
+    monkeypatch.setattr(_live.LiveRun, "look_at_all", lambda self: go_on.wait(30) and look_at_all(self))
+    monkeypatch.setattr(_server, "FIRST_WAIT", 0.05)
+    asked = Asked(tmp_path)
+    try:
+        growing.grow(5)
+        told = asked.get("api/run/live")[1]
+        assert "5 of 40" in told["parts"]["progress"] and "tiles" not in told["parts"]
+        go_on.set()
+        parts = {}
+        wait_until(lambda: parts.update(asked.get("api/run/live")[1]["parts"]) or "tiles" in parts)
+    finally:
+        go_on.set()
+        asked.link.close()
+
+
 def test_a_run_that_vanishes_or_is_damaged_while_it_is_shown(growing, tmp_path):
     save(tmp_path, 1, 7.0)
     asked = Asked(tmp_path)
@@ -574,9 +593,56 @@ def test_names_of_the_server():
 
 def test_the_policy_knows_scripts_by_their_hash():
     # echo -n 'a()' | openssl dgst -sha256 -binary | base64
-    assert "'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4='" in policy_of("<script>a()</script>")
-    assert policy_of("<script>a()</script>") != policy_of("<script>b()</script>")
-    assert "sha256" not in policy_of('<script type="application/json">{}</script>')
+    assert "'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4='" in policy_of(["a()"])
+    assert policy_of(["a()"]) != policy_of(["b()"])
+    assert "sha256" not in policy_of()
+
+
+def test_a_script_that_came_into_a_page_is_not_allowed(board, monkeypatch):
+    monkeypatch.setattr(_pages, "page", lambda *_: "<html><script>evil()</script></html>")
+    status, body, headers = board.get("run/nightly/run003")
+    assert status == 200 and "evil()" in body
+    assert policy_of(["evil()"]).partition("'sha256-")[2].partition("'")[0] not in headers["Content-Security-Policy"]
+
+
+def test_many_that_are_removed_are_forgotten_in_one_walk(folder, tmp_path, monkeypatch):
+    for i in range(30):
+        save(tmp_path / "many", i, 7.0)
+    (tmp_path / "many" / "deep").mkdir()
+    save(tmp_path / "many" / "deep", 1, 7.0)
+    index = Index(tmp_path)
+    index.look()
+    walks, forget = [], Index._forget
+    monkeypatch.setattr(Index, "_forget", lambda self, paths: walks.append(1) or forget(self, paths))
+    for i in range(30):
+        shutil.rmtree(tmp_path / "many" / f"run{i:03d}")
+    shutil.rmtree(tmp_path / "many" / "deep")
+    monkeypatch.setattr(_index, "PACE", 0)
+    assert not [row for row in index.since(0)["rows"] if row[0].startswith("many/")]
+    assert len(walks) <= 2
+
+
+def test_the_list_of_a_board_that_was_started_again(folder):
+    """A page that knows a version of the old one gets the whole list."""
+    old = Index(folder)
+    known = old.since(0)
+    assert not old.since(known["version"])["all"]
+    again = Index(folder).since(known["version"])
+    assert again["all"] and len(again["rows"]) == len(known["rows"])
+
+
+def test_a_link_in_the_place_of_a_measurement(tmp_path, monkeypatch):
+    """The folder is not looked at again within a second."""
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    save(outside, 1, 7.0)
+    save(inside, 0, 7.0)
+    index = Index(inside)
+    assert index.find("run000")
+    monkeypatch.setattr(_index, "PACE", 60)
+    shutil.move(inside / "run000", tmp_path / "moved")
+    (inside / "run000").symlink_to(outside / "run001")
+    with pytest.raises(_index.Unreadable, match="is a link now"):
+        index.find("run000")
 
 
 def test_only_what_changed_is_read_again(folder, monkeypatch):
@@ -780,6 +846,27 @@ def test_the_program(folder, program):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
         assert process.returncode == 0 and told == ""
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_token_is_no_argument_of_the_browser(folder, tmp_path):
+    """Others see the arguments of a program. The file that leads to the board goes with it."""
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\nstat -c %a "${{1#file://}}" > {told}.part\n'
+                       f'echo "$1" >> {told}.part\ncat "${{1#file://}}" >> {told}.part\nmv {told}.part {told}\n')
+    browser.chmod(0o755)
+    process = subprocess.Popen([sys.executable, "-m", "roastcoffea", "board", "--open", "--port", "0", str(folder)],
+                               stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": f"{browser} %s"})
+    try:
+        url = next(line.strip() for line in process.stdout if "http://" in line)
+        wait_until(told.exists)
+        mode, argument, page = told.read_text().split("\n", 2)
+        assert mode == "600" and "token" not in argument and f'url={url}"' in page
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert not os.path.exists(argument.removeprefix("file://"))
     finally:
         process.kill()
         process.wait()

@@ -90,18 +90,18 @@ def open_run(scheduler: Any, label: str, asked: bool, each: bool = False) -> Liv
     page = scheduler.extensions.get(EXTENSION)
     if page is None or not (asked or page.shows_all):
         return None
-    for other in list(_runs):
-        if other.scheduler is None or (other.label == label and not other.is_open):
-            _drop(other)
-    run = LiveRun(scheduler, _free(label), each)
+    old = [other for other in _runs if other.scheduler is None or (other.label == label and not other.is_open)]
+    run = LiveRun(scheduler, _free(label, old), each)
     _register()
     _runs.append(run)
+    for other in old:  # after the new one is there: the last run of a page takes the page with it
+        _drop(other)
     return run
 
 
-def _free(label: str) -> str:
+def _free(label: str, old: list[LiveRun]) -> str:
     """Two runs with one name would be one time series that jumps."""
-    taken, number, free = {run.label for run in _runs}, 1, label
+    taken, number, free = {run.label for run in _runs if run not in old}, 1, label
     while free in taken:
         number += 1
         free = f"{label} ({number})"

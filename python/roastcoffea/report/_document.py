@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from roastcoffea._core import __version__
@@ -50,8 +51,14 @@ def document(
         f'<link rel="icon" href="{_ICON}"><title>{text(title)}</title>'
         f"<style>{part('report.css')}</style></head>"
         f"<body>{_header(links, home)}<main>{top}{body}</main>{_footer(hint)}"
-        f"{data}<script>{part('tables.js')}</script><script>{part('report.js')}</script></body></html>\n"
+        f"{data}{''.join(f'<script>{script}</script>' for script in own_scripts())}</body></html>\n"
     )
+
+
+@cache
+def own_scripts() -> tuple[str, ...]:
+    """Those of every page."""
+    return part("tables.js"), part("report.js")
 
 
 def _header(links: str, home: Links) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from roastcoffea.report._bokeh import Document, Resources
 from roastcoffea.report._budget import budget
@@ -103,9 +104,12 @@ def _scripts(charts: Sequence[Chart]) -> str:
             plots.add_root(chart.plot)
     roots = {chart.plot.id: f"chart-{chart.identity}" for chart in charts}
     data = {"document": plots.to_json(deferred=False), "roots": roots}
-    library = "\n".join(
-        Resources(mode="inline", components=["bokeh"], minified=True, log_level="warn").js_raw
-    )
+    return f"{json_script('charts', data)}<script>{library()}</script>"
+
+
+@cache
+def library() -> str:
+    """What draws the charts."""
+    raw = "\n".join(Resources(mode="inline", components=["bokeh"], minified=True, log_level="warn").js_raw)
     # Inside a string of the script it means the same, and it does not end the element.
-    library = library.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return f"{json_script('charts', data)}<script>{library}</script>"
+    return raw.replace("</script", "<\\/script").replace("<!--", "<\\!--")

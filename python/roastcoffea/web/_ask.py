@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["Asker", "Refused"]
 
-SECONDS, ROWS, MEMORY, ANSWER = 10, 10_000, 4 << 30, 16 << 20
+SECONDS, ROWS, MEMORY, FILE, ANSWER = 10, 10_000, 4 << 30, 256 << 20, 64 << 20
 AT_ONCE = 2  # queries
 EXACT = 1 << 53  # up to here a browser knows every integer
 
@@ -51,6 +51,7 @@ async def _run(*arguments: str) -> tuple[str, str]:
     try:
         try:
             resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (FILE, FILE))  # of what SQLite sorts on the disk
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (2 * SECONDS, 2 * SECONDS))
         except ProcessLookupError:
             pass  # it is done already
@@ -68,7 +69,7 @@ async def _run(*arguments: str) -> tuple[str, str]:
             await process.communicate()  # what is in the pipes: before that it is not done
     told = notes.strip()
     if process.returncode != 0:
-        raise Refused(told.removeprefix("roast: ") or "the query needs more memory or time than it may have")
+        raise Refused(told.removeprefix("roast: ") or "the query needs more memory, disk or time than it may have")
     return output, told
 
 

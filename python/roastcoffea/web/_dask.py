@@ -19,7 +19,7 @@ from roastcoffea._core import format_value
 from roastcoffea.backends._exposed import EXTENSION, LiveRun, metrics_text, runs_of
 from roastcoffea.guard import hook
 from roastcoffea.progress import seen_in_words
-from roastcoffea.report._document import document
+from roastcoffea.report._document import document, own_scripts
 from roastcoffea.report._markup import Column, Row, name, table, text
 from roastcoffea.web._access import HEADERS, policy_of
 
@@ -169,7 +169,7 @@ class _Runs(_Handler):
     def get(self) -> None:
         body = runs_page(self.page.parts())
         if body is not None:
-            self.set_header("Content-Security-Policy", policy_of(body))
+            self.set_header("Content-Security-Policy", policy_of([SCRIPT, *own_scripts()]))
         self.answer(body)
 
 

@@ -95,7 +95,8 @@ class Index:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder).resolve(strict=True)
-        self.version = 0
+        # By the clock: no version of a board that was here before is one of this board's.
+        self.version = self._first = time.time_ns() // 1000
         self._runs: dict[str, dict[str, Any]] = {}  # by name
         self._rows: dict[str, list[Any]] = {}  # of the table
         self._changed: dict[str, int] = {}  # the version in which each became what it is
@@ -125,7 +126,7 @@ class Index:
         try:
             runs = json.loads(_core.list_runs(path))
         except (OSError, ValueError):  # it is gone again
-            self._forget(path)
+            self._forget([path])
             return
         found = {self._name(run["path"]): (run, _real(run["path"], self.folder)) for run in runs}
         self._take({name: {**run, "name": name, "path": real} for name, (run, real) in found.items() if real is not None}, [])
@@ -150,20 +151,25 @@ class Index:
         before = self._folders[path].inside
         self._folders[path] = known = _folder(path, depth)
         if known.signs or known.stamps[0] is None:  # it may have become a measurement, or is gone
-            self._forget(path)
+            self._forget([path])
             self._add(path, depth)
             return
-        for name in before:
-            if known.inside.get(name) != before[name]:
-                self._forget(path / name)
+        self._forget(path / name for name in before if known.inside.get(name) != before[name])
         for name in known.inside:
             if known.inside[name] != before.get(name):
                 self._add(path / name, depth + 1)
 
-    def _forget(self, path: Path) -> None:
-        own = str(path)
-        self._take({}, [name for name, run in self._runs.items() if run["path"] == own or run["path"].startswith(f"{own}/")])
-        for folder in [one for one in self._folders if one == path or path in one.parents]:
+    def _forget(self, paths: Iterable[Path]) -> None:
+        """These, and what is in them."""
+        lost = set(paths)
+        if not lost:
+            return
+
+        def is_lost(path: Path) -> bool:
+            return path in lost or not lost.isdisjoint(path.parents)
+
+        self._take({}, [name for name, run in self._runs.items() if is_lost(Path(run["path"]))])
+        for folder in [one for one in self._folders if is_lost(one)]:
             del self._folders[folder]
 
     def _look_at_live(self) -> None:
@@ -207,7 +213,7 @@ class Index:
         """What a table that knows `version` lacks: rows as lists, in the order of SENT."""
         self.look()
         with self._lock:
-            version = version if 0 <= version <= self.version else 0
+            version = version if self._first <= version <= self.version else 0
             rows = [row for name, row in self._rows.items() if self._changed[name] > version]
             gone = [name for name, when in self._gone.items() if when > version]
             notice = (f"There are {MOST_FOLDERS:,} folders here or more. New runs in some of them are not seen: start the board "
@@ -231,8 +237,10 @@ def _row(run: dict[str, Any]) -> list[Any]:
 
 
 def _check_files(folder: Path) -> None:
-    """A link or a pipe in a measurement would lead somewhere else, or block."""
+    """A link or a pipe in a measurement would lead somewhere else, or block; so would a link in its place."""
     try:
+        if os.path.realpath(folder) != str(folder):
+            raise Unreadable("the measurement is a link now")
         for entry in os.scandir(folder):
             if not (stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode) or entry.is_dir(follow_symlinks=False)):
                 raise Unreadable(f"{entry.name!r} in this measurement is no plain file")

@@ -222,9 +222,11 @@ class LiveRun:
         if len(grid.sums) == 0:
             return ""
         rates = grid.sums / grid.width
+        if len(rates) == 1:
+            rates = np.repeat(rates, 2)  # a line has two ends
         most, step = float(rates.max()) or 1.0, 100 / len(rates)
         points = " ".join(f"{step * (i + 0.5):.2f},{40 - 38 * rate / most:.2f}" for i, rate in enumerate(rates))
-        lasted = format_value(len(rates) * grid.width, "s")
+        lasted = format_value(len(grid.sums) * grid.width, "s")
         told = (f"Events per second inside process(), over {lasted}; at most {format_value(most / 1e3, 'kHz')}. "
                 "A chunk counts when it is done: the end of the line rises later.")
         return (
@@ -279,7 +281,7 @@ def section(title: str, body: str) -> str:
 
 
 def whole_parts(source: Source) -> dict[str, str]:
-    """The parts that need all of a run. Before the first chunk there is nothing to find."""
+    """The parts that need all of a run. Before the first chunk there is nothing to find, and nothing is missing yet."""
     made = [(title, make(source)) for title, make in TABLES if title != "Workers"]
     tables = "".join(f"<h3>{text(title)}</h3>{body}" for title, body in made if body)
     return {
@@ -287,5 +289,5 @@ def whole_parts(source: Source) -> dict[str, str]:
         "findings": section("Findings so far", (findings(source) or "") if len(source.chunks) else ""),
         "budget": section("Core-second budget so far", budget(source)),
         "tables": section("Tables", tables),
-        "quality": section("Data quality", quality(source)),
+        "quality": section("Data quality", quality(source)) if len(source.chunks) else "",
     }

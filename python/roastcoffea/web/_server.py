@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ from roastcoffea.web._access import HEADERS, Access, policy_of
 from roastcoffea.web._index import Index, Unreadable
 from roastcoffea.web._live import LiveRun
 from roastcoffea.web._pages import Pages
+from roastcoffea.report._document import own_scripts
+from roastcoffea.report._page import library
 from roastcoffea.results import compare, open_run
 from roastcoffea.scaling_runs import scaling
 
@@ -37,6 +40,7 @@ STATIC = {file.name: file for file in
           (REPORT / "report.css", REPORT / "tables.js", HERE / "board.css", HERE / "board.js")}
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 KEPT_PAGES, KEPT_LIVE, MOST_RUNS, MOST_FILES = 8, 8, 64, 8192
+FIRST_WAIT = 1.0  # seconds for findings and budget of a live run; without them, the page shows the rest
 
 
 class Live:
@@ -119,15 +123,17 @@ class Board:
         return {"state": run["state"], **kept.since(version)}
 
     async def _look_at_all(self, kept: Live, stamp: Any) -> None:
-        """The first time it is waited for; later it goes on in the background."""
+        """In the background. The first time it is waited for a moment: most runs are read by then."""
         waits = kept.whole is None
         if kept.whole is None or (kept.whole.done() and kept.run.is_due() and stamp != kept.whole_stamp):
             kept.whole_stamp = stamp
             kept.whole = asyncio.ensure_future(self.work(kept.run.look_at_all, pool=self._long))
             kept.whole.add_done_callback(lambda done: done.cancelled() or done.exception())  # told when it is asked for
-        if waits or kept.whole.done():
+        if waits:
+            await asyncio.wait([kept.whole], timeout=FIRST_WAIT)
+        if kept.whole.done():
             try:
-                await asyncio.shield(kept.whole)
+                kept.whole.result()
             except BaseException:
                 kept.whole = None  # the next one tries again
                 raise
@@ -245,14 +251,19 @@ class Handler(tornado.web.RequestHandler):
             tornado.log.app_log.error("the board failed at %s", self.request.path, exc_info=error)
 
     def send(self, document: str) -> None:
-        """A page with scripts inside: each is allowed by its hash."""
+        """A page with the scripts of a report inside."""
         document = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # paths may hold any bytes
-        self.set_header("Content-Security-Policy", policy_of(document))
+        self.set_header("Content-Security-Policy", _policy_of_reports())
         self.finish(document)
 
     def number(self, key: str) -> int:
         given = self.get_query_argument(key, "0")
         return int(given) if given.isdecimal() and len(given) < 18 else 0
+
+
+@cache
+def _policy_of_reports() -> str:
+    return policy_of([*own_scripts(), library()])
 
 
 class Missing(Handler):

@@ -55,7 +55,8 @@ static roast_status mark(roast_store_live *live, const roast_temporary *temporar
                          roast_error *err) {
     static const char text[] = "This measurement is being written, or its writer was killed.\n";
     ROAST_TRY(roast_temporary_write(temporary, ROAST_STORE_MARKER, text, sizeof text - 1, err));
-    live->marker = openat(temporary->fd, ROAST_STORE_MARKER, O_RDONLY | O_CLOEXEC);
+    /* For writing: NFS locks no file exclusively that is open for reading alone. */
+    live->marker = openat(temporary->fd, ROAST_STORE_MARKER, O_RDWR | O_CLOEXEC);
     if (live->marker < 0)
         return roast_error_set(err, ROAST_EIO, "measurement", -1, "%s: %s", ROAST_STORE_MARKER,
                                strerror(errno));
