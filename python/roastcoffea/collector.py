@@ -165,7 +165,7 @@ class MetricsCollector(Results):
             after.callback(release_clock)
             hold_clock()
             self._faults = faults()["count"]
-            self._provenance = find_provenance(self._settings.provenance)
+            self._provenance = find_provenance(self._settings.texts)
             self._begin_measurement(after)
             self._label = self._find_label()
             self._begin_textfile(after)
@@ -283,7 +283,7 @@ class MetricsCollector(Results):
         ran = Ran(recorder.processor_names, recorder.records.copy(), recorder.elsewhere)
         self._collected = found = _checked(self._source.end(ran), Collected, "end")
         self.span_metrics = found.figures
-        self._provenance.update(kept(found.about or {}, self._settings.provenance))
+        self._provenance.update(kept(found.about or {}, self._settings.texts))
         self.tracking_data = (
             found.tracking_data if found.series is None else TrackingData(found.series, run_start=self.t_start)
         )
@@ -631,7 +631,7 @@ class MetricsCollector(Results):
     def _worker_jobs(self, chunks: list[Any]) -> dict[str, str]:
         """The jobs of batch systems that workers ran in, as their records tell."""
         jobs = batch_jobs(chunks) if isinstance(chunks, ChunkLog) else []
-        return kept({"worker_jobs": listed(sorted(jobs))}, self._settings.provenance)
+        return kept({"worker_jobs": listed(sorted(jobs))}, self._settings.texts)
 
     def failed_fileset(self) -> list[Any] | dict[str, Any]:
         """The work that failed or was skipped; ``runner(mc.failed_fileset(), processor)`` does it again.

@@ -29,7 +29,7 @@ class Settings:
     textfile: str | os.PathLike[str] | None
 
     def __post_init__(self) -> None:
-        self.provenance = checked(self.provenance)
+        self.texts: dict[str, str | bool] = checked(self.provenance)
         if self.dashboard not in (False, True, "workers"):
             raise ValueError(f'dashboard: True, False or "workers" is expected, not {self.dashboard!r}')
         self.textfile_path: Path | None = textfile_path(self.textfile)
