@@ -471,11 +471,12 @@ static roast_status tell_last_file(roast_diagnosis *d, const last_file *last) {
                   roast_say_code(size), roast_say_time(d->wall - idle / d->threads),
                   roast_say_time(d->wall));
     } else {
-        roast_say(&v.advice,
-                  "Its events are slower than those of others: check where it is stored and how it "
-                  "was written, copy it elsewhere, or list it first in the fileset, so that it starts "
-                  "early → predicted wall time %s (now %s).",
-                  roast_say_time(d->wall - idle / d->threads), roast_say_time(d->wall));
+        roast_say(
+            &v.advice,
+            "Its events are slower than those of others: check where it is stored and how it "
+            "was written, copy it elsewhere, or list it first in the fileset, so that it starts "
+            "early → predicted wall time %s (now %s).",
+            roast_say_time(d->wall - idle / d->threads), roast_say_time(d->wall));
     }
     return roast_diagnosis_add(d, &v);
 }

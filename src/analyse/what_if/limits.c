@@ -190,7 +190,8 @@ static roast_status note_tasks(const roast_question *q) {
         NOTE("How many outputs a task merges was not measured: %u, as Coffea does by default.",
              past->merge_width);
     if (past->other_seconds > notable * past->middle * q->answer->figures.recorded_threads)
-        NOTE("%s of other tasks are left out of the simulation.", roast_say_time(past->other_seconds));
+        NOTE("%s of other tasks are left out of the simulation.",
+             roast_say_time(past->other_seconds));
     return ROAST_OK;
 }
 

@@ -159,8 +159,8 @@ static roast_status add_task(cutting *c) {
 
 static roast_status add_part(cutting *c, uint32_t chunk, double events) {
     void *parts = c->plan->parts;
-    ROAST_TRY(roast_array_reserve(&parts, &c->parts_capacity, sizeof *c->plan->parts,
-                                  c->n_parts + 1));
+    ROAST_TRY(
+        roast_array_reserve(&parts, &c->parts_capacity, sizeof *c->plan->parts, c->n_parts + 1));
     c->plan->parts = parts;
     c->plan->parts[c->n_parts++] = (roast_chunk_part){chunk, (float)events};
     return ROAST_OK;
