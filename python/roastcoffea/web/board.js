@@ -18,8 +18,8 @@
 
   // ---- asking the server ----
 
-  async function get(kind, name, query) {
-    const answer = await fetch(address("api/" + kind, name, query), {headers: {Accept: "application/json"}});
+  async function get(kind, name, query, signal) {
+    const answer = await fetch(address("api/" + kind, name, query), {headers: {Accept: "application/json"}, signal});
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.error || answer.statusText);
     return told;
@@ -369,13 +369,20 @@
 
   function askPage() {
     const box = by("sql"), told = by("told");
+    let asked = new AbortController();
+    // The answer to the query before is given up. null: nothing is asked.
     async function ask(query) {
+      asked.abort();
+      asked = new AbortController();
+      const {signal} = asked;
       told.className = "";
-      told.textContent = "asking …";
+      told.textContent = query === null ? "" : "asking …";
       by("answer").replaceChildren();
       by("csv").hidden = true;
+      if (query === null) return;
       try {
-        const {columns, rows, more} = await get("sql", run, new URLSearchParams({q: query}));
+        const {columns, rows, more} = await get("sql", run, new URLSearchParams({q: query}), signal);
+        signal.throwIfAborted();
         const numeric = columns.map((_, i) => rows.length > 0 && rows.every((row) => row[i] === null || typeof row[i] === "number"));
         const line = (kind, values) => {
           const row = element("tr");
@@ -391,6 +398,7 @@
         by("csv").href = address("api/sql", run, new URLSearchParams({q: query, form: "csv"}));
         by("csv").hidden = false;
       } catch (error) {
+        if (signal.aborted) return;
         told.className = "wrong";
         told.textContent = error.message;
       }
@@ -405,8 +413,8 @@
     });
     function fromAddress() {
       const given = new URLSearchParams(location.search).get("q");
-      box.value = given || "select dataset, count(*) as chunks, sum(num_events) as events from chunks group by dataset";
-      if (given) ask(given);
+      box.value = given ?? "select dataset, count(*) as chunks, sum(num_events) as events from chunks group by dataset";
+      ask(given);
     }
     addEventListener("popstate", fromAddress);
     fromAddress();
