@@ -80,8 +80,9 @@ class Pages:
             '<section id="asked"><form id="query"><label for="sql">One SELECT in SQLite’s dialect; nothing can be changed.'
             '</label><textarea id="sql" rows="4" spellcheck="false"></textarea>'
             '<button type="submit">Ask</button> <a id="csv" hidden download="answer.csv">as CSV</a></form>'
-            '<p id="told" role="status"></p><div class="scroll whole" tabindex="0"><table id="answer"></table></div></section>'
-            '<section id="columns"><h2>Tables</h2><div id="tables"></div></section>'
+            '<details id="columns"><summary>Tables and their columns</summary><div id="tables"></div></details>'
+            '<div><p id="told" role="status"></p><div class="scroll whole" tabindex="0"><table id="answer"></table></div></div>'
+            "</section>"
         )
         return self._frame(f"Ask {run} · roastcoffea", "ask", main, run)
 

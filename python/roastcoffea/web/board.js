@@ -418,6 +418,7 @@
     }
     addEventListener("popstate", fromAddress);
     fromAddress();
+    by("columns").open = matchMedia("(min-width: 901px)").matches; // there it stands beside the query
     get("tables", run).then((found) => {
       const list = element("dl");
       for (const name in found) list.append(element("dt", name), element("dd", found[name].join(", ")));
