@@ -1,20 +1,10 @@
 "use strict";
 (() => {
-  const root = document.documentElement, {page, base, run} = document.body.dataset;
+  const {page, base, run} = document.body.dataset;
   const by = (id) => document.getElementById(id);
   const EVERY = 2000; // ms between two looks at what is new
   const address = (kind, name, query) =>
     base + kind + (name ? "/" + name.split("/").map(encodeURIComponent).join("/") : "") + (query ? "?" + query : "");
-
-  // ---- light and dark ----
-
-  const kept = {get: () => { try { return localStorage.getItem("roast-theme"); } catch { return null; } },
-                set: (value) => { try { localStorage.setItem("roast-theme", value); } catch { /* not allowed here */ } }};
-  if (kept.get()) root.dataset.theme = kept.get();
-  by("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    kept.set(root.dataset.theme = dark ? "light" : "dark");
-  });
 
   // ---- asking the server ----
 
