@@ -193,14 +193,13 @@
         ticked[tick.checked ? "add" : "delete"](one.name);
         countTicked();
       });
-      row.append(cell(tick));
       for (const [, key, kind] of COLUMNS) {
         const value = one[key];
         if (key === "name") {
           const link = element("a", value);
           link.href = address("run", value);
           link.title = one.error ? `${value}: ${one.error}` : value;
-          row.append(cell(link));
+          row.append(cell(link), cell(tick)); // Tab goes from one to the other; the tick is shown first
         } else if (kind === "outcome") {
           row.append(cell(outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
         } else if (kind === "when") {
@@ -272,7 +271,7 @@
 
     const ticks = cell(element("span", "Ticked", "unseen"));
     ticks.role = "columnheader";
-    by("heads").append(ticks, ...COLUMNS.map(([title, key, kind]) => {
+    by("heads").append(...COLUMNS.map(([title, key, kind]) => {
       const head = element("div", kind === "trend" ? title : undefined, kind === "figure" ? "n" : "");
       head.role = "columnheader";
       if (kind === "trend") return head;
@@ -283,6 +282,7 @@
       head.append(button);
       return head;
     }));
+    by("heads").firstChild.after(ticks);
     // Where columns are hidden their heads are, too.
     by("sort").append(...SORTED.flatMap(([title, key]) => [["down", "▼"], ["up", "▲"]].map(([way, sign]) => {
       const option = element("option", `${title} ${sign}`);
