@@ -338,12 +338,14 @@
 
   function livePage() {
     let version = 0;
-    const known = new Set(); // findings and failures that were told
+    const known = new Set(); // findings and failures that were told, without their numbers and units, which change
     function tell(first) {
-      const new_ = [...document.querySelectorAll("#part-findings li h3, #part-failures li bdi:first-child")]
-        .map((one) => one.textContent).filter((one) => !known.has(one));
-      for (const one of new_) known.add(one);
-      if (new_.length && !first) by("news").textContent = "New: " + new_.join("; ");
+      const news = [...document.querySelectorAll("#part-findings li h3, #part-failures li > bdi")]
+        .map((one) => one.textContent).filter((one) => {
+          const kind = one.replace(/\d[\d.,]*( \S+)?/g, "");
+          return !known.has(kind) && known.add(kind);
+        });
+      if (news.length && !first) by("news").textContent = "New: " + news.join("; ");
     }
     repeat(async () => {
       let told;
