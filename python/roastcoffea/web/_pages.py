@@ -104,7 +104,7 @@ class Pages:
     # ---- pages of the report ----
 
     def report(self, run: str, results: Results) -> str:
-        return page(results, self._home(run))
+        return page(results, self._home(run), run)
 
     def comparison(self, found: Sequence[Comparison]) -> str:
         """Each is compared with the same run A."""
