@@ -59,7 +59,8 @@ class Pages:
             '<label>Outcome <select id="outcome"><option value="">all</option><option>done</option><option>failed</option>'
             "<option>interrupted</option><option>live</option><option>unfinished</option><option>unreadable</option></select></label>"
             '<label class="narrow">Sort <select id="sort"></select></label>'
-            '<span class="actions"><button type="button" id="compare" disabled>Compare</button>'
+            '<span class="actions"><button type="button" id="untick" hidden>Untick all</button>'
+            '<button type="button" id="compare" disabled>Compare</button>'
             '<button type="button" id="scaling" disabled>Scaling</button></span></form>'
             '<div id="list" role="table" aria-label="runs"><div id="heads" role="row"></div>'
             '<div id="window" role="rowgroup" tabindex="0" aria-label="runs: arrow keys go from row to row"><div id="rows"></div></div></div></section>'

@@ -64,7 +64,8 @@
   const HEIGHT = 34, AROUND = 12, TREND = 24;
 
   function runsPage() {
-    const all = new Map(), ticked = new Set();
+    const all = new Map(), {kept} = window.roastTables, TICKED = "roast-ticked " + base;
+    const ticked = new Set(JSON.parse(kept("sessionStorage", TICKED) || "[]"));
     let version = 0, shown = [], series = new Map(), notice = "", drawsSoon = false;
     const wanted = {q: "", outcome: "", sort: "when", up: false};
 
@@ -274,7 +275,15 @@
     function countTicked() {
       for (const id of ["compare", "scaling"]) by(id).disabled = ticked.size < 2;
       by("compare").textContent = ticked.size ? `Compare ${ticked.size}` : "Compare";
+      by("untick").hidden = ticked.size === 0;
+      kept("sessionStorage", TICKED, JSON.stringify([...ticked]));
     }
+    by("untick").addEventListener("click", () => {
+      ticked.clear();
+      for (const tick of by("rows").querySelectorAll("input")) tick.checked = false;
+      countTicked();
+      by("window").focus();
+    });
     for (const id of ["compare", "scaling"])
       by(id).addEventListener("click", () => {
         // The oldest is what the others are compared with.
