@@ -67,6 +67,7 @@
     const all = new Map(), {kept} = window.roastTables, TICKED = "roast-ticked " + base;
     const ticked = new Set(JSON.parse(kept("sessionStorage", TICKED) || "[]"));
     let version = 0, shown = [], series = new Map(), notice = "", drawsSoon = false;
+    let drawn = new Map(); // the rows that are in the page, by run
     const wanted = {q: "", outcome: "", sort: "when", up: false};
 
     function readAddress() {
@@ -161,6 +162,7 @@
     // The last runs of the same processor: where this one stands.
     function findSeries() {
       series = new Map();
+      drawn = new Map(); // a trend may have changed
       const sorted = [...all.values()].filter((one) => one.processor && one.event_rate_wall_khz > 0 && one.when)
         .sort((a, b) => (a.when < b.when ? -1 : 1));
       for (const one of sorted) {
@@ -190,11 +192,9 @@
       return svg;
     }
 
-    function rowOf(one, place) {
+    function rowOf(one) {
       const row = element("div", undefined, "row");
       row.role = "row";
-      row.ariaRowIndex = place + 2;
-      row.style.top = place * HEIGHT + "px";
       row.dataset.name = one.name;
       const tick = element("input");
       tick.type = "checkbox";
@@ -235,15 +235,20 @@
       return made;
     }
 
-    // Only the rows that are seen are there.
+    // Only the rows that are seen are there; those that stay are not made again.
     function draw() {
       const view = by("window"), first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - AROUND);
       const last = Math.min(shown.length, Math.ceil((view.scrollTop + view.clientHeight) / HEIGHT) + AROUND);
       by("heads").style.paddingRight = view.offsetWidth - view.clientWidth + "px";
       const focused = document.activeElement, name = focused?.closest?.(".row")?.dataset.name;
-      const rows = [];
-      for (let i = first; i < last; i++) rows.push(rowOf(shown[i], i));
-      by("rows").replaceChildren(...rows);
+      drawn = new Map(shown.slice(first, last).map((one) => [one, drawn.get(one) || rowOf(one)]));
+      const rows = [...drawn.values()], stay = new Set(rows), holder = by("rows");
+      for (const row of [...holder.children]) if (!stay.has(row)) row.remove();
+      rows.forEach((row, i) => {
+        if (row !== holder.children[i]) holder.insertBefore(row, holder.children[i] || null);
+        row.ariaRowIndex = first + i + 2;
+        row.style.top = (first + i) * HEIGHT + "px";
+      });
       by("list").ariaRowCount = shown.length + 1;
       if (name === undefined) return;
       // The run may have moved, or have gone: then the list is where one was.
