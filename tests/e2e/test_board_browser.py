@@ -5,12 +5,14 @@ Pictures of it are kept in build/report.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import threading
 import time
 import urllib.parse
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,10 +26,15 @@ from conftest import write_nanoaod  # noqa: E402
 
 import roastcoffea  # noqa: E402
 from roastcoffea import MetricsCollector, track_metrics  # noqa: E402
+from roastcoffea.report import save_report  # noqa: E402
+from roastcoffea.report._findings import findings  # noqa: E402
+from roastcoffea.results import open_run  # noqa: E402
+from roastcoffea.web import _pages  # noqa: E402
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium: apt-get install chromium")
 
 PICTURES = ROOT / "build" / "report"
+TICKED = "[...document.querySelectorAll('.row')].filter((row) => row.querySelector('input').checked).map((row) => row.dataset.name)"
 NAMES = "[...document.querySelectorAll('.row a')].map((one) => one.textContent)"
 
 
@@ -92,6 +99,7 @@ def runs(board, browser):
     browser.console.clear()
     browser.open(board.url.partition("?")[0])
     browser.wait_until("document.querySelectorAll('.row a').length > 0")
+    browser.evaluate("document.getElementById('untick').click()")
     yield browser
     assert browser.console == [] and browser.failed == []
 
@@ -170,7 +178,7 @@ def test_draws_once_in_a_frame(runs):
     drawn = runs.evaluate("""(async () => {
       let count = 0;
       const watch = new MutationObserver(() => count++);
-      watch.observe(document.getElementById('rows'), {childList: true});
+      watch.observe(document.getElementById('list'), {attributes: true});
       for (let i = 0; i < 20; i++) document.getElementById('window').dispatchEvent(new Event('scroll'));
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       return count;
@@ -276,12 +284,22 @@ def test_compare_ticked_runs(runs):
     assert "first" in (about := runs.evaluate("document.querySelector('.about').textContent")) and about.startswith("A:")
     assert "Chunk Size" in runs.evaluate("document.body.textContent")
     runs.evaluate("setTimeout(() => history.back())")
-    runs.wait_until("document.querySelector('h1')?.textContent === 'Runs'")
+    # what was ticked still is, wherever one was meanwhile
+    runs.wait_until("document.querySelector('h1')?.textContent === 'Runs' && document.querySelectorAll('.row').length === 3")
+    assert runs.evaluate(TICKED) == ["second", "first"]
+    assert runs.evaluate("document.getElementById('compare').textContent") == "Compare 2"
+    runs.evaluate("document.getElementById('untick').click()")
+    assert runs.evaluate(TICKED) == [] and runs.evaluate("document.getElementById('compare').disabled")
+    assert runs.evaluate("document.getElementById('untick').hidden")
 
 
 def test_a_report_has_its_charts_and_a_way_back(runs):
     runs.evaluate("document.querySelector('.row a').click()")
     runs.wait_until("document.querySelector('#chart-throughput')?.children.length > 0")
+    # reports of one processor do not look alike
+    assert runs.evaluate("document.querySelector('h1').textContent") == "third"
+    assert runs.evaluate("document.title").startswith("third · ")
+    assert "Held" in runs.evaluate("document.querySelector('.about').textContent")
     runs.evaluate("document.querySelector('a.home').click()")
     runs.wait_until("document.querySelector('h1')?.textContent === 'Runs'")
 
@@ -303,6 +321,119 @@ def test_ask(runs):
     runs.wait_until("document.querySelectorAll('#answer td').length === 2")
     runs.failed.clear()  # the wrong query was answered with 400
     runs.console.clear()
+
+
+def test_the_answer_is_that_of_the_last_query(runs):
+    """Whichever comes first."""
+    runs.open(runs.evaluate("location.href.split('?')[0] + 'ask/first'"))
+    runs.evaluate("""(() => {
+      const real = window.fetch, gate = new Promise((open) => { window.open_gate = open; });
+      window.slow = [];
+      window.fetch = (address, options) => {
+        if (!String(address).includes('slow')) return real(address, options);
+        const answer = gate.then(() => real(address));
+        window.slow.push(answer.then((one) => one.clone().json()));
+        return answer;
+      };
+    })()""")
+    for word in ("slow", "fast"):
+        runs.evaluate(f"document.getElementById('sql').value = `select '{word}' as {word}`")
+        runs.evaluate("document.getElementById('query').requestSubmit()")
+    answer = "document.getElementById('answer').textContent"
+    runs.wait_until(f"{answer} === 'fastfast'")
+    runs.evaluate("window.open_gate(), Promise.all(window.slow).then(() => new Promise((done) => setTimeout(done, 50)))")
+    assert runs.evaluate(answer) == "fastfast" and runs.evaluate("document.getElementById('told').textContent") == "1 row"
+    assert "fast" in runs.evaluate("document.getElementById('csv').href")
+    # and that of the address: here nothing was asked yet
+    runs.evaluate("setTimeout(() => history.go(-2))")
+    runs.wait_until("location.search === ''")
+    runs.wait_until("document.getElementById('sql').value.startsWith('select dataset')")
+    assert runs.evaluate(answer) == "" and runs.evaluate("document.getElementById('told').textContent") == ""
+    assert runs.evaluate("document.getElementById('csv').hidden")
+
+
+def test_tables_stand_beside_the_query(runs):
+    many = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 500) select i from n"
+    address = runs.evaluate("location.href.split('?')[0]") + "ask/first?" + urllib.parse.urlencode({"q": many})
+    box = "(() => {{ const {{left, right, top, bottom}} = document.querySelector('{}').getBoundingClientRect();" \
+          "return {{left, right, top, bottom}}; }})()"
+    for width in (1400, 400):
+        runs.resize(width, 800)
+        runs.open(address)
+        runs.wait_until("document.querySelectorAll('#answer td').length === 500 && document.querySelector('#tables dd') !== null")
+        query, tables, answer = (runs.evaluate(box.format(one)) for one in ("#query", "#columns", "#answer"))
+        if width == 1400:
+            assert tables["left"] > query["right"] and tables["left"] > answer["right"] and tables["top"] == query["top"]
+            runs.screenshot(PICTURES / "board-ask.png", whole=False)
+            runs.evaluate("scrollTo(0, 5000)")  # they stay in sight
+            assert runs.evaluate(box.format("#columns"))["bottom"] <= 800
+        else:
+            assert query["bottom"] <= tables["top"] and tables["bottom"] <= answer["top"] and tables["bottom"] < 800
+            runs.evaluate("document.querySelector('#columns summary').click()")
+            assert runs.evaluate(FITS) and runs.evaluate("document.querySelector('#tables dd').checkVisibility()")
+    runs.resize(1280, 900)
+
+
+def test_light_or_dark_on_all_pages(runs, folder, tmp_path):
+    home = runs.evaluate("location.href.split('?')[0]")
+    theme = "document.documentElement.dataset.theme"
+    ways = ["", "ask/first", "run/first", "compare?run=first&run=second", "scaling?run=first&run=second"]
+    try:
+        for chosen, way in enumerate((ways[0], ways[2])):
+            runs.open(home + way)
+            runs.evaluate("document.getElementById('theme').click()")
+            for other in ways:
+                runs.open(home + other)
+                assert runs.evaluate(theme) == ("dark", "light")[chosen], (way, other)
+    finally:
+        runs.evaluate("localStorage.clear()")
+    # a file, in a browser that keeps nothing
+    path = save_report(open_run(folder / "first"), tmp_path / "report.html")
+    script = runs.call("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(window, 'localStorage', "
+                       "{get() { throw new DOMException('no', 'SecurityError'); }})")["identifier"]
+    try:
+        runs.open(path)
+        for chosen in ("dark", "light"):
+            runs.evaluate("document.getElementById('theme').click()")
+            assert runs.evaluate(theme) == chosen
+    finally:
+        runs.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
+def test_news_of_a_run_are_announced_once(browser, folder, tmp_path, monkeypatch):
+    """Numbers in a title change at each look."""
+    monkeypatch.setattr(_pages.Pages, "report", lambda self, run, results: self.live(run))
+    shutil.copytree(folder / "first", tmp_path / "first")
+    link = roastcoffea.board(tmp_path)
+    told = "document.getElementById('news').textContent"
+
+    def look(titles, errors):
+        """What the board says then."""
+        html = findings(SimpleNamespace(ask=lambda _: [{"title": title, "severity": "warning"} for title in titles]))
+        failures = "".join(f"<li><bdi>{error}</bdi><br><small><bdi>ttbar, file{i}.root</bdi>, entries 0 to 5</small></li>"
+                           for i, error in enumerate(errors))
+        parts = {"findings": html, "failures": f"<ul>{failures}</ul>"}
+        browser.evaluate(f"window.told = {json.dumps({'state': 'live', 'order': list(parts), 'parts': parts, 'version': 1})}; "
+                         "window.looks = 0; document.getElementById('news').textContent = ''")
+        browser.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        browser.wait_until("window.looks > 0")
+        return browser.evaluate(told)
+
+    stub = ("window.told = {state: 'live', version: 0, order: [], parts: {}}; "
+            "window.fetch = async () => { const text = JSON.stringify(window.told); "
+            "return {ok: true, json: async () => { setTimeout(() => window.looks++); return JSON.parse(text); }}; };")
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=stub)["identifier"]
+    try:
+        browser.open(link.url.replace("/?", "/run/first?"))
+        assert look(["646 ms of work was lost"], []) == ""  # what is there at first is read with the page
+        assert look(["646 ms of work was lost", "12.5 % of the task time is unpacking"], ["ValueError: no jets"]) == (
+            "New: 12.5 % of the task time is unpacking; ValueError: no jets")
+        assert look(["1.3 s of work was lost", "9 % of the task time is unpacking"], ["ValueError: no jets"] * 3) == ""
+        assert look(["1,200 s of work was lost"], ["OSError: gone", "ValueError: no jets"]) == "New: OSError: gone"
+    finally:
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+        browser.open("about:blank")
+        link.close()
 
 
 def test_a_run_of_a_cluster_is_watched_to_its_end(runs, fileset, folder, client, tmp_path):
@@ -354,6 +485,16 @@ def test_rows_by_the_keyboard(runs):
     assert runs.evaluate("document.activeElement.textContent") == names[1]
     press("End")
     assert runs.evaluate("document.activeElement.textContent") == names[-1]
+    press("Home")
+    for row in names[:2]:  # from the name to the tick of the same run
+        assert runs.evaluate("document.activeElement.textContent") == row
+        press("Tab")
+        assert runs.evaluate("document.activeElement.ariaLabel") == f"tick {row}"
+        press("Tab")
+    heads = runs.evaluate("[...document.getElementById('heads').children].map((one) => one.textContent)")
+    assert heads[:2] == ["Name", "Ticked"]
+    assert runs.evaluate("document.querySelector('.row input').getBoundingClientRect().right <= "
+                         "document.querySelector('.row a').getBoundingClientRect().left")
     runs.evaluate("document.querySelector('.row input').focus()")
     press("ArrowDown")  # from tick to tick
     assert runs.evaluate("document.activeElement.ariaLabel") == f"tick {names[1]}"
@@ -379,10 +520,47 @@ def test_ten_thousand_rows_are_drawn_in_part(runs):
     runs.resize(1200, 800)
     keys = ["name", "state", "when", "outcome", "wall_time", "processor"]
     rows = [[f"run{i:05}", "finished", f"2026-01-01T00:00:{i % 60:02}", "done", float(i), "P"] for i in range(10_000)]
-    runs.evaluate("window.told = " + repr({"version": 9, "keys": keys, "rows": rows, "gone": [], "all": 1}))
-    runs.evaluate("(() => { const real = window.fetch; window.fetch = (...given) => String(given[0]).includes('api/runs') ? "
-                  "Promise.resolve(new Response(JSON.stringify(window.told))) : real(...given); })()")
+    tell(runs, keys, rows)
     runs.wait_until("document.getElementById('count').textContent.startsWith('10,000')")
     runs.evaluate("document.getElementById('window').scrollTop = 150000")
     runs.wait_until("document.querySelector('.row').ariaRowIndex > 4000")
     assert runs.evaluate("document.querySelectorAll('.row').length") < 100
+    # rows that stay in sight are not made again, whichever way one goes
+    for step in (68, -102):
+        runs.evaluate("window.before = [...document.querySelectorAll('.row')], window.at = window.before[0].ariaRowIndex; 0")
+        runs.evaluate(f"document.getElementById('window').scrollTop += {step}")
+        runs.wait_until("document.querySelector('.row').ariaRowIndex !== window.at")
+        kept = runs.evaluate("[...document.querySelectorAll('.row')].filter((row) => window.before.includes(row)).length")
+        assert kept == runs.evaluate("window.before.length") - abs(step) // 34
+        places = runs.evaluate("[...document.querySelectorAll('.row')].map((row) => [+row.ariaRowIndex, parseInt(row.style.top)])")
+        assert places == [[places[0][0] + i, (places[0][0] + i - 2) * 34] for i in range(len(places))]
+
+
+def test_figures_are_not_cut(runs):
+    """Counts and efficiency as in roast ls, whatever the width of the column."""
+    figures = {"total_events": (2_000_000_000, "2,000,000,000"), "core_efficiency": (0.345, "0.345"),
+               "wall_time": (359_000.0, "99.7 h"), "event_rate_wall_khz": (999.4, "999 kHz"),
+               "data_rate_gbps": (1.2, "1.20 Gbps"), "avg_workers": (12_345.0, "12,345")}
+    keys = ["name", "state", "when", "outcome", *figures, *(f"{key}_text" for key in figures)]
+    row = ["large", "finished", "2026-01-01T00:00:00", "done"]
+    counts = ((99_999, "99,999", "99,999"), (999_499, "999,499", "999 k"), (999_500, "999,500", "1.00 M"),
+              (2_000_000_000, "2,000,000,000", "2.00 G"), (123_456_789_012, "123,456,789,012", "123 G"))
+    rest = [value for value, _ in list(figures.values())[1:]], [text for _, text in list(figures.values())[1:]]
+    tell(runs, keys, [[f"{i}{row[0]}", *row[1:], count, *rest[0], text, *rest[1]] for i, (count, text, _) in enumerate(counts)])
+    runs.wait_until("document.querySelectorAll('.row').length === 5")
+    runs.evaluate("[...document.querySelectorAll('#heads button')].find((one) => one.textContent === 'Name').click()")
+    cells = "[...document.querySelectorAll('.row')].map((row) => row.querySelectorAll('.n')[{}].{})"
+    assert runs.evaluate(cells.format(1, "textContent")) == [shown for _, _, shown in counts]
+    assert runs.evaluate(cells.format(1, "title")) == ["", *(text for _, text, _ in counts[1:])]
+    assert set(runs.evaluate(cells.format(5, "textContent"))) == {"34.5 %"}
+    for width in (400, 600, 1010, 1250, 1400):
+        runs.resize(width, 800)
+        assert runs.evaluate("[...document.querySelectorAll('.row .n')].every((one) => one.scrollWidth <= one.clientWidth)"), width
+    runs.resize(1280, 900)
+
+
+def tell(runs, keys, rows):
+    """Rows that the page takes for those of the board."""
+    runs.evaluate("window.told = " + json.dumps({"version": 9, "keys": keys, "rows": rows, "gone": [], "all": 1}))
+    runs.evaluate("(() => { const real = window.fetch; window.fetch = (...given) => String(given[0]).includes('api/runs') ? "
+                  "Promise.resolve(new Response(JSON.stringify(window.told))) : real(...given); })()")

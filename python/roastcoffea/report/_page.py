@@ -17,8 +17,8 @@ from roastcoffea.report._tables import TABLES
 from roastcoffea.report._look import Chart, Key
 from roastcoffea.report._timelines import timelines, worker_lines
 
-def page(results: Results, home: Links = ()) -> str:
-    """All of it; `home` leads out of the page."""
+def page(results: Results, home: Links = (), called: str = "") -> str:
+    """All of it; `home` leads out of the page. `called`: the name of the measurement, where there are several."""
     source = Source(results)
     # Chunks and tasks are made meanwhile: what needs neither of them comes first, what needs the tasks last.
     source.begin()
@@ -37,7 +37,7 @@ def page(results: Results, home: Links = ()) -> str:
     ]
     drawn = [*charts, *([pairs[0]] if pairs else [])]
     hint = "click on a heading to sort a table"
-    return document(_title(source), _top(source), sections, _scripts(drawn), hint, home)
+    return document(_title(source, called), _top(source, called), sections, _scripts(drawn), hint, home)
 
 
 # ---- sections ----
@@ -47,17 +47,16 @@ def _analysis(source: Source) -> str | None:
     return source.run.meta.get("processor") or source.run.processor_name
 
 
-def _title(source: Source) -> str:
-    return " · ".join(part for part in (_analysis(source), source.when, "roastcoffea") if part)
+def _title(source: Source, called: str) -> str:
+    return " · ".join(part for part in (called, _analysis(source), source.when, "roastcoffea") if part)
 
 
-def _top(source: Source) -> str:
-    analysis = _analysis(source)
-    about = [source.when, source.run.meta.get("executor", ""), source.run.meta.get("host", "")]
+def _top(source: Source, called: str) -> str:
+    title, *rest = [part for part in (called, _analysis(source)) if part] or ["Run"]
+    about = [*rest, source.when, source.run.meta.get("executor", ""), source.run.meta.get("host", "")]
     line = " · ".join(name(part) for part in about if part)
-    title = name(analysis) if analysis else "Run"
     return (
-        f'<section id="top"><h1>{title}</h1>{headline(source)}<p class="about">{line}</p>{tiles(source)}</section>'
+        f'<section id="top"><h1>{name(title)}</h1>{headline(source)}<p class="about">{line}</p>{tiles(source)}</section>'
     )
 
 

@@ -1,9 +1,5 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-
   // ---- colours: the charts follow the page ----
 
   // What each sort of model takes from the page's variables.
@@ -15,7 +11,7 @@
 
   function paint() {
     if (typeof Bokeh === "undefined") return;
-    const style = getComputedStyle(root);
+    const style = getComputedStyle(document.documentElement);
     for (const doc of Bokeh.documents) {
       for (const model of doc.all_models) {
         const wanted = paints[model.type] || (model.type.endsWith("Axis") ? paints.axis : null);
@@ -27,11 +23,8 @@
     }
   }
 
-  document.getElementById("theme").addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    paint();
-  });
-  system.addEventListener("change", paint);
+  document.getElementById("theme").addEventListener("click", paint); // after tables.js has changed it
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
   // ---- charts ----
 

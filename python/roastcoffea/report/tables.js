@@ -1,5 +1,22 @@
 "use strict";
 (() => {
+  // ---- light and dark ----
+
+  // Keeps a text in this browser, or tells the one that was kept; null: none, or the browser does not allow it.
+  function kept(storage, key, value) {
+    try {
+      if (value !== undefined) window[storage].setItem(key, value);
+      return window[storage].getItem(key);
+    } catch { return null; }
+  }
+
+  const chosen = document.documentElement.dataset, before = kept("localStorage", "roast-theme");
+  if (before) chosen.theme = before;
+  document.getElementById("theme").addEventListener("click", () => {
+    const isDark = chosen.theme ? chosen.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    kept("localStorage", "roast-theme", chosen.theme = isDark ? "light" : "dark");
+  });
+
   // ---- tables: a click on a heading sorts ----
 
   const compareNames = new Intl.Collator(undefined, {numeric: true}).compare;
@@ -50,5 +67,5 @@
     if (focused >= 0) reached()[focused]?.focus({preventScroll: true});
   }
 
-  window.roastTables = {sortBy, fill};
+  window.roastTables = {sortBy, fill, kept};
 })();

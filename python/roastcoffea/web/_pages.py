@@ -59,7 +59,8 @@ class Pages:
             '<label>Outcome <select id="outcome"><option value="">all</option><option>done</option><option>failed</option>'
             "<option>interrupted</option><option>live</option><option>unfinished</option><option>unreadable</option></select></label>"
             '<label class="narrow">Sort <select id="sort"></select></label>'
-            '<span class="actions"><button type="button" id="compare" disabled>Compare</button>'
+            '<span class="actions"><button type="button" id="untick" hidden>Untick all</button>'
+            '<button type="button" id="compare" disabled>Compare</button>'
             '<button type="button" id="scaling" disabled>Scaling</button></span></form>'
             '<div id="list" role="table" aria-label="runs"><div id="heads" role="row"></div>'
             '<div id="window" role="rowgroup" tabindex="0" aria-label="runs: arrow keys go from row to row"><div id="rows"></div></div></div></section>'
@@ -80,8 +81,9 @@ class Pages:
             '<section id="asked"><form id="query"><label for="sql">One SELECT in SQLite’s dialect; nothing can be changed.'
             '</label><textarea id="sql" rows="4" spellcheck="false"></textarea>'
             '<button type="submit">Ask</button> <a id="csv" hidden download="answer.csv">as CSV</a></form>'
-            '<p id="told" role="status"></p><div class="scroll whole" tabindex="0"><table id="answer"></table></div></section>'
-            '<section id="columns"><h2>Tables</h2><div id="tables"></div></section>'
+            '<details id="columns"><summary>Tables and their columns</summary><div id="tables"></div></details>'
+            '<div><p id="told" role="status"></p><div class="scroll whole" tabindex="0"><table id="answer"></table></div></div>'
+            "</section>"
         )
         return self._frame(f"Ask {run} · roastcoffea", "ask", main, run)
 
@@ -103,7 +105,7 @@ class Pages:
     # ---- pages of the report ----
 
     def report(self, run: str, results: Results) -> str:
-        return page(results, self._home(run))
+        return page(results, self._home(run), run)
 
     def comparison(self, found: Sequence[Comparison]) -> str:
         """Each is compared with the same run A."""

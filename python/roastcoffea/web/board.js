@@ -1,25 +1,15 @@
 "use strict";
 (() => {
-  const root = document.documentElement, {page, base, run} = document.body.dataset;
+  const {page, base, run} = document.body.dataset;
   const by = (id) => document.getElementById(id);
   const EVERY = 2000; // ms between two looks at what is new
   const address = (kind, name, query) =>
     base + kind + (name ? "/" + name.split("/").map(encodeURIComponent).join("/") : "") + (query ? "?" + query : "");
 
-  // ---- light and dark ----
-
-  const kept = {get: () => { try { return localStorage.getItem("roast-theme"); } catch { return null; } },
-                set: (value) => { try { localStorage.setItem("roast-theme", value); } catch { /* not allowed here */ } }};
-  if (kept.get()) root.dataset.theme = kept.get();
-  by("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    kept.set(root.dataset.theme = dark ? "light" : "dark");
-  });
-
   // ---- asking the server ----
 
-  async function get(kind, name, query) {
-    const answer = await fetch(address("api/" + kind, name, query), {headers: {Accept: "application/json"}});
+  async function get(kind, name, query, signal) {
+    const answer = await fetch(address("api/" + kind, name, query), {headers: {Accept: "application/json"}, signal});
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.error || answer.statusText);
     return told;
@@ -61,11 +51,23 @@
                  when: "when", outcome: "outcome", executor: "executor", processor: "processor", config: "config",
                  name: "name", state: "state"};
   const TEXTS = ["when", "outcome", "executor", "processor", "config", "name", "state"];
+  // Figures that look as those of "roast ls"; the others look as the server tells them.
+  const LOOKS = {
+    total_events: (count, text) => {
+      if (count < 99999.5) return text;
+      let prefix = 0;
+      for (count /= 1000; count >= 999.5 && prefix < 5; prefix++) count /= 1000;
+      return `${count.toFixed(count < 9.995 ? 2 : count < 99.95 ? 1 : 0)} ${"kMGTPE"[prefix]}`;
+    },
+    core_efficiency: (ratio) => (ratio === 0 ? "0 %" : ratio < 0.0005 ? "< 0.1 %" : `${(100 * ratio).toFixed(1)} %`),
+  };
   const HEIGHT = 34, AROUND = 12, TREND = 24;
 
   function runsPage() {
-    const all = new Map(), ticked = new Set();
+    const all = new Map(), {kept} = window.roastTables, TICKED = "roast-ticked " + base;
+    const ticked = new Set(JSON.parse(kept("sessionStorage", TICKED) || "[]"));
     let version = 0, shown = [], series = new Map(), notice = "", drawsSoon = false;
+    let drawn = new Map(); // the rows that are in the page, by run
     const wanted = {q: "", outcome: "", sort: "when", up: false};
 
     function readAddress() {
@@ -160,6 +162,7 @@
     // The last runs of the same processor: where this one stands.
     function findSeries() {
       series = new Map();
+      drawn = new Map(); // a trend may have changed
       const sorted = [...all.values()].filter((one) => one.processor && one.event_rate_wall_khz > 0 && one.when)
         .sort((a, b) => (a.when < b.when ? -1 : 1));
       for (const one of sorted) {
@@ -189,11 +192,9 @@
       return svg;
     }
 
-    function rowOf(one, place) {
+    function rowOf(one) {
       const row = element("div", undefined, "row");
       row.role = "row";
-      row.ariaRowIndex = place + 2;
-      row.style.top = place * HEIGHT + "px";
       row.dataset.name = one.name;
       const tick = element("input");
       tick.type = "checkbox";
@@ -203,14 +204,13 @@
         ticked[tick.checked ? "add" : "delete"](one.name);
         countTicked();
       });
-      row.append(cell(tick));
       for (const [, key, kind] of COLUMNS) {
         const value = one[key];
         if (key === "name") {
           const link = element("a", value);
           link.href = address("run", value);
           link.title = one.error ? `${value}: ${one.error}` : value;
-          row.append(cell(link));
+          row.append(cell(link), cell(tick)); // Tab goes from one to the other; the tick is shown first
         } else if (kind === "outcome") {
           row.append(cell(outcomeOf(one), one.error ? "failed" : outcomeOf(one)));
         } else if (kind === "when") {
@@ -220,7 +220,10 @@
         } else if (kind === "text") {
           row.append(cell(value || ""));
         } else {
-          row.append(cell(one[key + "_text"], "n"));
+          const text = one[key + "_text"], look = typeof value === "number" ? LOOKS[key] : undefined;
+          const figure = cell(look ? look(value, text) : text, "n");
+          if (figure.textContent !== text) figure.title = text;
+          row.append(figure);
         }
       }
       return row;
@@ -232,15 +235,20 @@
       return made;
     }
 
-    // Only the rows that are seen are there.
+    // Only the rows that are seen are there; those that stay are not made again.
     function draw() {
       const view = by("window"), first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - AROUND);
       const last = Math.min(shown.length, Math.ceil((view.scrollTop + view.clientHeight) / HEIGHT) + AROUND);
       by("heads").style.paddingRight = view.offsetWidth - view.clientWidth + "px";
       const focused = document.activeElement, name = focused?.closest?.(".row")?.dataset.name;
-      const rows = [];
-      for (let i = first; i < last; i++) rows.push(rowOf(shown[i], i));
-      by("rows").replaceChildren(...rows);
+      drawn = new Map(shown.slice(first, last).map((one) => [one, drawn.get(one) || rowOf(one)]));
+      const rows = [...drawn.values()], stay = new Set(rows), holder = by("rows");
+      for (const row of [...holder.children]) if (!stay.has(row)) row.remove();
+      rows.forEach((row, i) => {
+        if (row !== holder.children[i]) holder.insertBefore(row, holder.children[i] || null);
+        row.ariaRowIndex = first + i + 2;
+        row.style.top = (first + i) * HEIGHT + "px";
+      });
       by("list").ariaRowCount = shown.length + 1;
       if (name === undefined) return;
       // The run may have moved, or have gone: then the list is where one was.
@@ -272,7 +280,15 @@
     function countTicked() {
       for (const id of ["compare", "scaling"]) by(id).disabled = ticked.size < 2;
       by("compare").textContent = ticked.size ? `Compare ${ticked.size}` : "Compare";
+      by("untick").hidden = ticked.size === 0;
+      kept("sessionStorage", TICKED, JSON.stringify([...ticked]));
     }
+    by("untick").addEventListener("click", () => {
+      ticked.clear();
+      for (const tick of by("rows").querySelectorAll("input")) tick.checked = false;
+      countTicked();
+      by("window").focus();
+    });
     for (const id of ["compare", "scaling"])
       by(id).addEventListener("click", () => {
         // The oldest is what the others are compared with.
@@ -282,7 +298,7 @@
 
     const ticks = cell(element("span", "Ticked", "unseen"));
     ticks.role = "columnheader";
-    by("heads").append(ticks, ...COLUMNS.map(([title, key, kind]) => {
+    by("heads").append(...COLUMNS.map(([title, key, kind]) => {
       const head = element("div", kind === "trend" ? title : undefined, kind === "figure" ? "n" : "");
       head.role = "columnheader";
       if (kind === "trend") return head;
@@ -293,6 +309,7 @@
       head.append(button);
       return head;
     }));
+    by("heads").firstChild.after(ticks);
     // Where columns are hidden their heads are, too.
     by("sort").append(...SORTED.flatMap(([title, key]) => [["down", "▼"], ["up", "▲"]].map(([way, sign]) => {
       const option = element("option", `${title} ${sign}`);
@@ -335,12 +352,14 @@
 
   function livePage() {
     let version = 0;
-    const known = new Set(); // findings and failures that were told
+    const known = new Set(); // findings and failures that were told, without their numbers and units, which change
     function tell(first) {
-      const new_ = [...document.querySelectorAll("#part-findings li h3, #part-failures li bdi:first-child")]
-        .map((one) => one.textContent).filter((one) => !known.has(one));
-      for (const one of new_) known.add(one);
-      if (new_.length && !first) by("news").textContent = "New: " + new_.join("; ");
+      const news = [...document.querySelectorAll("#part-findings li h3, #part-failures li > bdi")]
+        .map((one) => one.textContent).filter((one) => {
+          const kind = one.replace(/\d[\d.,]*( \S+)?/g, "");
+          return !known.has(kind) && known.add(kind);
+        });
+      if (news.length && !first) by("news").textContent = "New: " + news.join("; ");
     }
     repeat(async () => {
       let told;
@@ -369,13 +388,20 @@
 
   function askPage() {
     const box = by("sql"), told = by("told");
+    let asked = new AbortController();
+    // The answer to the query before is given up. null: nothing is asked.
     async function ask(query) {
+      asked.abort();
+      asked = new AbortController();
+      const {signal} = asked;
       told.className = "";
-      told.textContent = "asking …";
+      told.textContent = query === null ? "" : "asking …";
       by("answer").replaceChildren();
       by("csv").hidden = true;
+      if (query === null) return;
       try {
-        const {columns, rows, more} = await get("sql", run, new URLSearchParams({q: query}));
+        const {columns, rows, more} = await get("sql", run, new URLSearchParams({q: query}), signal);
+        signal.throwIfAborted();
         const numeric = columns.map((_, i) => rows.length > 0 && rows.every((row) => row[i] === null || typeof row[i] === "number"));
         const line = (kind, values) => {
           const row = element("tr");
@@ -391,6 +417,7 @@
         by("csv").href = address("api/sql", run, new URLSearchParams({q: query, form: "csv"}));
         by("csv").hidden = false;
       } catch (error) {
+        if (signal.aborted) return;
         told.className = "wrong";
         told.textContent = error.message;
       }
@@ -405,11 +432,12 @@
     });
     function fromAddress() {
       const given = new URLSearchParams(location.search).get("q");
-      box.value = given || "select dataset, count(*) as chunks, sum(num_events) as events from chunks group by dataset";
-      if (given) ask(given);
+      box.value = given ?? "select dataset, count(*) as chunks, sum(num_events) as events from chunks group by dataset";
+      ask(given);
     }
     addEventListener("popstate", fromAddress);
     fromAddress();
+    by("columns").open = matchMedia("(min-width: 901px)").matches; // there it stands beside the query
     get("tables", run).then((found) => {
       const list = element("dl");
       for (const name in found) list.append(element("dt", name), element("dd", found[name].join(", ")));
