@@ -305,6 +305,11 @@ class MetricsCollector(Results):
     # ---- the measurement in output_dir ----
 
     @property
+    def output_dir(self) -> str | os.PathLike[str] | None:
+        """The folder of the measurement."""
+        return self._settings.output_dir
+
+    @property
     def measurement_path(self) -> Path | None:
         """Where the measurement in `output_dir` is."""
         return self._disk.path

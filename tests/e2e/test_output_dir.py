@@ -19,7 +19,7 @@ from coffea.nanoevents import NanoAODSchema
 from dask_parts import eventually
 
 from roastcoffea import collector as collector_module
-from roastcoffea import MetricsCollector, live, load_measurement, open_run, track_metrics
+from roastcoffea import MetricsCollector, live, load_measurement, on_disk, open_run, track_metrics
 from roastcoffea.web import _live
 
 import coffea_metrics
@@ -110,13 +110,14 @@ def test_what_is_told_after_the_end_is_saved_too(fileset, tmp_path):
 @pytest.fixture
 def saves(monkeypatch):
     """How often a measurement was saved by the collector after its end."""
-    made, real = [], collector_module.save_measurement
+    made, real = [], on_disk.save_measurement
 
     def counted(*args, **options):
         made.append(args)
         return real(*args, **options)
 
-    monkeypatch.setattr(collector_module, "save_measurement", counted)
+    for module in (collector_module, on_disk):
+        monkeypatch.setattr(module, "save_measurement", counted)
     return made
 
 

@@ -591,6 +591,21 @@ def test_names_of_the_server():
     assert access.is_token("secret") and not access.is_token("") and not access.is_token("sécret")
 
 
+@NO_LIMITS
+def test_a_query_that_nobody_waits_for_is_ended(folder, monkeypatch):
+    """Its place is free for the next one."""
+    monkeypatch.setattr(_ask, "SECONDS", 300)
+    asked = Asked(folder)
+    endless = urllib.parse.quote("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+    try:
+        for _ in range(_ask.AT_ONCE):
+            with pytest.raises(TimeoutError):
+                asked.get(f"api/sql/run009?q={endless}", timeout=1)
+        assert asked.get("api/sql/run009?q=SELECT%201")[1]["rows"] == [[1]]
+    finally:
+        asked.link.close()
+
+
 def test_the_policy_knows_scripts_by_their_hash():
     # echo -n 'a()' | openssl dgst -sha256 -binary | base64
     assert "'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4='" in policy_of(["a()"])

@@ -279,7 +279,7 @@ class Static(Handler):
         if file not in STATIC:
             raise tornado.web.HTTPError(404)
         self.set_header("Content-Type", TYPES[STATIC[file].suffix])
-        self.set_header("Cache-Control", "max-age=3600")
+        self.set_header("Cache-Control", "no-cache")  # asked for again, and sent only if it has changed
         self.finish(STATIC[file].read_bytes())
 
 
@@ -349,16 +349,27 @@ class Ask(Handler):
 
 class SqlApi(Handler):
     api = True
+    _query: asyncio.Future[str] | None = None
 
     async def get(self, name: str) -> None:
         run = await self.board.find(name)
         form = "csv" if self.get_query_argument("form", "") == "csv" else "json"
+        query = self.board.asker.ask(run["path"], self.get_query_argument("q", "", strip=False), form)
+        self._query = asyncio.ensure_future(query)
         try:
-            answer = await self.board.asker.ask(run["path"], self.get_query_argument("q", "", strip=False), form)
+            answer = await self._query
         except _ask.Refused as error:
             raise Refusal(400, "Not answered", str(error)) from error
+        except asyncio.CancelledError:
+            return  # nobody waits for it
         self.set_header("Content-Type", "text/csv; charset=utf-8" if form == "csv" else "application/json")
         self.finish(answer)
+
+    def on_connection_close(self) -> None:
+        """Who asked has asked something else, or has gone."""
+        super().on_connection_close()
+        if self._query is not None:
+            self._query.cancel()
 
 
 class TablesApi(Handler):
