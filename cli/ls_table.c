@@ -18,30 +18,12 @@ typedef struct layout {
 
 /* ---- cells ---- */
 
-/* A large count in three digits: "1.23 G". */
-static void format_count(roast_value value, char *out, size_t size) {
-    static const char *const prefixes[] = {"k", "M", "G", "T", "P", "E"};
-    double number = roast_value_number(value);
-    size_t prefix = 0;
-    if (!(number >= 99999.5)) {
-        roast_format_value(value, "1", out, size);
-        return;
-    }
-    for (number /= 1000; number >= 999.5 && prefix < 5; prefix++)
-        number /= 1000;
-    snprintf(out, size, "%.*f %s",
-             number < 9.995   ? 2
-             : number < 99.95 ? 1
-                              : 0,
-             number, prefixes[prefix]);
-}
-
 static void put_figure(const roast_found_entry *entry, int figure, const roast_format_column *look,
                        char out[TEXT_SIZE]) {
     const double comparable = 1e4; /* else each value has a unit of its size */
     roast_value value = entry->figures[figure];
     if (figure == ROAST_FOUND_events)
-        format_count(value, out, TEXT_SIZE);
+        roast_format_value(value, "count", out, TEXT_SIZE);
     else if (figure == ROAST_FOUND_efficiency && value.kind != ROAST_VALUE_NONE)
         roast_format_value(roast_value_real(100 * roast_value_number(value)), "%", out, TEXT_SIZE);
     else if (look->most <= look->least * comparable)

@@ -6,7 +6,8 @@
 #include "roast/metrics.h"
 
 /* A value with a unit of its size, three digits: "25.1 ms", "1.52 MB", "12.3 kHz", "1,234,567", "-" if it was not
- * measured. Per cent have one decimal, bytes none. `unit` is one of the catalogue's. A measured value other than 0
+ * measured. Per cent have one decimal, bytes none. `unit` is one of the catalogue's, or "count" for
+ * large counts in three digits, "1.23 G". A measured value other than 0
  * never shows as 0: "< 0.1 %". No number has an exponent. Written as snprintf would; the length without the terminator
  * (in bytes: UTF-8). */
 size_t roast_format_value(roast_value value, const char *unit, char *out, size_t size);

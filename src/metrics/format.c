@@ -157,10 +157,32 @@ static int family_of(const char *unit) {
     return -1;
 }
 
+/* A large count in three digits: "1.23 G". */
+static void put_count(char *out, size_t size, roast_value value) {
+    static const char *const prefixes[] = {"k", "M", "G", "T", "P", "E"};
+    double number = roast_value_number(value);
+    size_t prefix = 0;
+    if (!(number >= 99999.5)) {
+        roast_format_value(value, "1", out, size);
+        return;
+    }
+    for (number /= 1000; number >= 999.5 && prefix < 5; prefix++)
+        number /= 1000;
+    roast_number_print(out, size, "%.*f %s",
+                       number < 9.995   ? 2
+                       : number < 99.95 ? 1
+                                        : 0,
+                       number, prefixes[prefix]);
+}
+
 static void put_value(char *out, size_t size, roast_value value, const char *unit) {
     double number = roast_value_number(value);
     int family = family_of(unit);
     char text[80];
+    if (strcmp(unit, "count") == 0) {
+        put_count(out, size, value);
+        return;
+    }
     if (family >= 0) {
         put_scaled(text, sizeof text, families[family].scales, number * families[family].is);
         snprintf(out, size, "%s%s", text, unit + base_length(unit));

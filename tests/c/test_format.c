@@ -115,6 +115,17 @@ static void test_rates(void **state) {
     real("200 Gbps", 200, "Gbit/s");
 }
 
+static void test_counts(void **state) {
+    (void)state;
+    real("99,999", 99999, "count");
+    real("100 k", 99999.5, "count");
+    real("999 k", 999499, "count");
+    real("1.00 M", 999500, "count");
+    real("2.00 G", 2e9, "count");
+    real("12.3 G", 1.23e10, "count");
+    real("-", NAN, "count");
+}
+
 static void test_plain(void **state) {
     (void)state;
     check("1,234,567", roast_value_int(1234567), "1");
@@ -182,10 +193,11 @@ static void test_short_buffers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),         cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_rates),         cmocka_unit_test(test_in_columns),
-        cmocka_unit_test(test_plain),         cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_short_buffers), cmocka_unit_test(test_in_sentences),
+        cmocka_unit_test(test_times),        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_rates),        cmocka_unit_test(test_in_columns),
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_absent),       cmocka_unit_test(test_short_buffers),
+        cmocka_unit_test(test_in_sentences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -538,20 +538,19 @@ def test_ten_thousand_rows_are_drawn_in_part(runs):
 
 def test_figures_are_not_cut(runs):
     """Counts and efficiency as in roast ls, whatever the width of the column."""
-    figures = {"total_events": (2_000_000_000, "2,000,000,000"), "core_efficiency": (0.345, "0.345"),
+    figures = {"total_events": (2_000_000_000, "2.00 G"), "core_efficiency": (0.345, "34.5 %"),
                "wall_time": (359_000.0, "99.7 h"), "event_rate_wall_khz": (999.4, "999 kHz"),
                "data_rate_gbps": (1.2, "1.20 Gbps"), "avg_workers": (12_345.0, "12,345")}
     keys = ["name", "state", "when", "outcome", *figures, *(f"{key}_text" for key in figures)]
     row = ["large", "finished", "2026-01-01T00:00:00", "done"]
-    counts = ((99_999, "99,999", "99,999"), (999_499, "999,499", "999 k"), (999_500, "999,500", "1.00 M"),
-              (2_000_000_000, "2,000,000,000", "2.00 G"), (123_456_789_012, "123,456,789,012", "123 G"))
+    counts = [(99, "99"), (999, "999"), (99_999, "99,999"), (2_000_000_000, "2.00 G"), (123_456_789_012, "123 G")]
     rest = [value for value, _ in list(figures.values())[1:]], [text for _, text in list(figures.values())[1:]]
-    tell(runs, keys, [[f"{i}{row[0]}", *row[1:], count, *rest[0], text, *rest[1]] for i, (count, text, _) in enumerate(counts)])
+    tell(runs, keys, [[f"{i}{row[0]}", *row[1:], count, *rest[0], text, *rest[1]] for i, (count, text) in enumerate(counts)])
     runs.wait_until("document.querySelectorAll('.row').length === 5")
     runs.evaluate("[...document.querySelectorAll('#heads button')].find((one) => one.textContent === 'Name').click()")
     cells = "[...document.querySelectorAll('.row')].map((row) => row.querySelectorAll('.n')[{}].{})"
-    assert runs.evaluate(cells.format(1, "textContent")) == [shown for _, _, shown in counts]
-    assert runs.evaluate(cells.format(1, "title")) == ["", *(text for _, text, _ in counts[1:])]
+    assert runs.evaluate(cells.format(1, "textContent")) == [text for _, text in counts]
+    assert runs.evaluate(cells.format(1, "title")) == ["", "", "", "2,000,000,000", "123,456,789,012"]
     assert set(runs.evaluate(cells.format(5, "textContent"))) == {"34.5 %"}
     for width in (400, 600, 1010, 1250, 1400):
         runs.resize(width, 800)

@@ -29,7 +29,7 @@ import roastcoffea
 from roastcoffea import _core
 from roastcoffea.web import _ask, _index, _live, _pages, _server
 from roastcoffea.web._access import Access, policy_of
-from roastcoffea.web._index import KEYS, UNITS, Index, Unreadable
+from roastcoffea.web._index import FIGURES, KEYS, Index, Unreadable
 
 
 NO_LIMITS = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="ASan cannot live with a limit of memory")
@@ -99,8 +99,10 @@ def test_the_list_of_runs(board):
     assert sorted(rows) == [*(f"nightly/run00{i}" for i in range(4)), "run009"]
     assert rows["run009"]["outcome"] == "failed" and rows["nightly/run001"]["wall_time"] == pytest.approx(99)
     for row in rows.values():  # numbers look as in the report
-        for key, unit in UNITS.items():
+        for key in FIGURES.keys() - {"total_events", "core_efficiency"}:
+            unit = next(one["unit"] for one in _core.catalogue() if one["key"] == key)
             assert row[f"{key}_text"] == _core.format_value(row[key], unit)
+        assert row["core_efficiency_text"] == (f"{100 * row['core_efficiency']:.1f} %" if row["core_efficiency"] else "-")
     assert rows["nightly/run001"]["wall_time_text"] == "1.65 min"
     status, told, _ = board.get(f"api/runs?since={told['version']}")
     assert (told["rows"], told["gone"], told["all"]) == ([], [], False)

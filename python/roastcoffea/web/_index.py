@@ -25,10 +25,10 @@ WRITTEN = (*SIGNS, "run.sqlite-wal", "metrics.json")
 # What a row of the table needs.
 KEYS = ("name", "state", "when", "outcome", "wall_time", "total_events", "data_rate_gbps", "useful_rate_gbps",
         "event_rate_wall_khz", "avg_workers", "core_efficiency", "chunksize", "executor", "processor", "config", "error")
-# What it shows as a text that the engine makes: numbers look as everywhere else.
-UNITS = {row["key"]: row["unit"] for row in _core.catalogue()
-         if row["key"] in ("wall_time", "total_events", "data_rate_gbps", "event_rate_wall_khz", "avg_workers", "core_efficiency")}
-SENT = (*KEYS, *(f"{key}_text" for key in UNITS))
+# What it shows as a text that the engine makes, as in `roast ls`: unit and factor.
+FIGURES = {"wall_time": ("s", 1), "total_events": ("count", 1), "data_rate_gbps": ("Gbit/s", 1),
+           "event_rate_wall_khz": ("kHz", 1), "avg_workers": ("1", 1), "core_efficiency": ("%", 100)}
+SENT = (*KEYS, *(f"{key}_text" for key in FIGURES))
 
 
 class Unreadable(Exception):
@@ -232,8 +232,11 @@ class Index:
 
 
 def _row(run: dict[str, Any]) -> list[Any]:
-    texts = (_core.format_value(run.get(key), unit) for key, unit in UNITS.items())
-    return [*(run.get(key) for key in KEYS), *texts]
+    return [*(run.get(key) for key in KEYS), *(_text(run.get(key), *figure) for key, figure in FIGURES.items())]
+
+
+def _text(value: float | None, unit: str, factor: int) -> str:
+    return _core.format_value(value if value is None or factor == 1 else factor * value, unit)
 
 
 def _check_files(folder: Path) -> None:

@@ -51,16 +51,6 @@
                  when: "when", outcome: "outcome", executor: "executor", processor: "processor", config: "config",
                  name: "name", state: "state"};
   const TEXTS = ["when", "outcome", "executor", "processor", "config", "name", "state"];
-  // Figures that look as those of "roast ls"; the others look as the server tells them.
-  const LOOKS = {
-    total_events: (count, text) => {
-      if (count < 99999.5) return text;
-      let prefix = 0;
-      for (count /= 1000; count >= 999.5 && prefix < 5; prefix++) count /= 1000;
-      return `${count.toFixed(count < 9.995 ? 2 : count < 99.95 ? 1 : 0)} ${"kMGTPE"[prefix]}`;
-    },
-    core_efficiency: (ratio) => (ratio === 0 ? "0 %" : ratio < 0.0005 ? "< 0.1 %" : `${(100 * ratio).toFixed(1)} %`),
-  };
   const HEIGHT = 34, AROUND = 12, TREND = 24;
 
   function runsPage() {
@@ -220,9 +210,8 @@
         } else if (kind === "text") {
           row.append(cell(value || ""));
         } else {
-          const text = one[key + "_text"], look = typeof value === "number" ? LOOKS[key] : undefined;
-          const figure = cell(look ? look(value, text) : text, "n");
-          if (figure.textContent !== text) figure.title = text;
+          const figure = cell(one[key + "_text"], "n");
+          if (key === "total_events" && value >= 1e5) figure.title = digits(value);
           row.append(figure);
         }
       }
