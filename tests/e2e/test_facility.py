@@ -139,6 +139,7 @@ def test_failed_chunks_and_two_of_one_name(cluster, client, failing):
             page = get(address(cluster, "/roast"))
             assert status == 200 and "Refresh" not in page[1]
             assert set(json.loads(parts)) == {"top", "run0", "run1"} and "nobody else" not in parts + page[2]
+            assert "the last with: ValueError" in parts and "WorkItem" not in parts  # not Coffea's Exception around it
             text = get(address(cluster, "/roast/metrics"))[2]
     assert {line.split('"')[1] for line in lines(text, "roast_run_open{")} == {"same", "same (2)"}
     assert any('dataset="bad",outcome="failed"' in line and not line.endswith(" 0") for line in text.splitlines())

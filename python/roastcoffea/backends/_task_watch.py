@@ -24,6 +24,8 @@ SLACK = 1.0
 _LENGTHS = {"transfer": "transfer_seconds", "deserialize": "deserialize_seconds", "disk-read": "disk_seconds"}
 # Of the tries that failed, so many are told while the run goes on, with so many characters of their exception.
 FAILURES, FAILURE_LENGTH = 10, 1000
+# Coffea raises an Exception with the repr() of the user's inside.
+_WRAPPED = re.compile(r"Exception: Failed processing file: .*\. The error was: (.*)\.", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -175,6 +177,8 @@ class TaskWatch:
         if one.own and (outcome == "raised" or departed):
             self.failed += 1
             told = exception or ("its worker left" if departed else "it raised; the exception is not known")
+            if wrapped := _WRAPPED.fullmatch(told):
+                told = _exception({"exception_text": wrapped[1]}) or told
             self.failures.append((told[:FAILURE_LENGTH], ", ".join(filter(None, (one.name, one.worker)))[:FAILURE_LENGTH]))
         known: dict[str, Any] = {
             "kind": "other" if one.own else "foreign",
