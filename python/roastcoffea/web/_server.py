@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from roastcoffea.extras import needed
 
@@ -214,9 +214,8 @@ class Handler(tornado.web.RequestHandler):
             if self.get_query_argument("token", None) is not None and not self.api:
                 # From now on the cookie: the address can be shown without it.
                 self.set_cookie(self._cookie, access.cookie, path=self.board.pages.base, httponly=True, samesite="Lax")
-                base = self.board.pages.base
-                path = self.request.path.removeprefix(base if self.request.path.startswith(base) else "/")
-                self.redirect(tornado.httputil.url_concat(base + path, self._other_arguments()))
+                # To the same path: a proxy puts its own in front of one that begins with a slash, and another one does not.
+                self.redirect(f"?{urlencode(self._other_arguments())}")
             return
         if given is not None or not access.is_cookie(self.get_cookie(self._cookie) or ""):
             if self.api:
