@@ -350,7 +350,7 @@ class MetricsCollector(Results):
     def _end_textfile(self) -> None:
         if self._text is None:
             return
-        self._text.end(self._results().run)
+        self._text.end(self._results().run, self.chunk_metrics)
         if self._text.failure is not None:
             self._notes.add(f"the file for Prometheus was not always written: {self._text.failure}")
 

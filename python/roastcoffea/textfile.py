@@ -56,7 +56,11 @@ class TextFile:
         with suppress(OSError):
             self.path.unlink()
 
-    def end(self, run: Run | None) -> None:
+    def end(self, run: Run | None, chunks: list[Any]) -> None:
+        """`chunks` are all of the run: the news of the last ones may not have been taken."""
+        if isinstance(chunks, ChunkLog):
+            self._tally = Tally()
+            self._tally.add(chunks)
         final = "" if run is None else run.prometheus(self._label)
         self._write(final + self._live(False))
 

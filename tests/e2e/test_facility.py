@@ -149,6 +149,18 @@ def test_failed_chunks_and_two_of_one_name(cluster, client, failing):
     assert sorted(line.split('"')[1] + line[-2:] for line in lines(text, "roast_run_open{")) == ["same (2) 0", "same 1"]
 
 
+@pytest.mark.parametrize(("told", "users"), [
+    ("Exception: Failed processing file: WorkItem(a='b'). The error was: ValueError('no. The error was: x.').",
+     "ValueError: no. The error was: x."),
+    ("Exception: Failed processing file: WorkItem(", "Exception: Failed processing file: WorkItem("),
+    ("Exception: of the user", "Exception: of the user"), ("KilledWorker", "KilledWorker"), (None, None),
+])
+def test_the_users_exception_inside_of_coffeas(told, users):
+    from roastcoffea.backends._task_watch import _users
+
+    assert _users(told) == users
+
+
 @pytest.mark.parametrize(("told", "shown"), [
     ("ValueError: hunter2", "ValueError"), ("KeyError", "KeyError"), ("KilledWorker", "KilledWorker"),
     ("its worker left", "its worker left"), ("hunter2", None), ("my.hunter2", None),

@@ -10,7 +10,7 @@ import pytest
 from report_samples import chunk
 
 from roastcoffea import MetricsCollector, open_run
-from roastcoffea._core import Run, now
+from roastcoffea._core import ChunkLog, Run, now
 from roastcoffea.guard import Notes
 from roastcoffea.live import LiveWriter
 from roastcoffea.on_disk import OnDisk
@@ -122,7 +122,10 @@ def test_a_reader_of_the_textfile_sees_the_old_one_or_the_new_one(tmp_path):
     written = TextFile(tmp_path / "run.prom", "run", 0.0)
     with open(written.path, encoding="utf-8") as reader:
         written.take([], None)
-        written.end(measured().run)
+        written.end(measured().run, ChunkLog([chunk(0), chunk(1)]))
         assert 'roast_run_open{run="run"} 1' in reader.read()
     assert 'roast_run_open{run="run"} 0' in written.path.read_text()
+    # The news of these chunks were never taken.
+    counted = [line for line in written.path.read_text().splitlines() if line.startswith("roast_chunks_total{")]
+    assert sum(float(line.split()[-1]) for line in counted) == 2
     assert os.listdir(tmp_path) == ["run.prom"] and written.path.stat().st_mode & 0o777 == 0o644

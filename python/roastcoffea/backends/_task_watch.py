@@ -24,8 +24,8 @@ SLACK = 1.0
 _LENGTHS = {"transfer": "transfer_seconds", "deserialize": "deserialize_seconds", "disk-read": "disk_seconds"}
 # Of the tries that failed, so many are told while the run goes on, with so many characters of their exception.
 FAILURES, FAILURE_LENGTH = 10, 1000
-# Coffea raises an Exception with the repr() of the user's inside.
-_WRAPPED = re.compile(r"Exception: Failed processing file: .*\. The error was: (.*)\.", re.DOTALL)
+# Coffea raises an Exception with the repr() of the user's inside: after these words, and before a point.
+_OF_COFFEA, _WITHIN = "Exception: Failed processing file: ", ". The error was: "
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -176,9 +176,7 @@ class TaskWatch:
     ) -> None:
         if one.own and (outcome == "raised" or departed):
             self.failed += 1
-            told = exception or ("its worker left" if departed else "it raised; the exception is not known")
-            if wrapped := _WRAPPED.fullmatch(told):
-                told = _exception({"exception_text": wrapped[1]}) or told
+            told = _users(exception) or ("its worker left" if departed else "it raised; the exception is not known")
             self.failures.append((told[:FAILURE_LENGTH], ", ".join(filter(None, (one.name, one.worker)))[:FAILURE_LENGTH]))
         known: dict[str, Any] = {
             "kind": "other" if one.own else "foreign",
@@ -226,6 +224,14 @@ def _phases(startstops: Iterable[Mapping[str, Any]], sent: float | None, ended: 
     if stop + later > ended + SLACK or (sent is not None and start + later < sent - SLACK):
         later = ended - stop
     return {**found, "start": start + later, "stop": stop + later}
+
+
+def _users(exception: str | None) -> str | None:
+    """The user's exception, if Coffea's is around it."""
+    if exception is None or not exception.startswith(_OF_COFFEA):
+        return exception
+    inside = exception.partition(_WITHIN)[2]
+    return _exception({"exception_text": inside.removesuffix(".")}) or exception
 
 
 def _exception(message: Mapping[str, Any]) -> str | None:
