@@ -112,7 +112,7 @@ static uint32_t first_drawn(const roast_trend_group *group) {
 
 /* The sign of a change in the line of blocks; those that are only counted have one in common. */
 static char mark_of(const roast_trend_group *group, uint32_t number) {
-    static const char marks[MOST_CHANGES] = "123456789abcdefghijk";
+    static const char marks[MOST_CHANGES + 1] = "123456789abcdefghijk";
     uint32_t first = first_drawn(group);
     return number >= first ? marks[number - first] : '*';
 }

@@ -145,7 +145,7 @@ static void test_steps_are_found(void **state) {
         values[10] = 1; /* outliers */
         values[70] = 10000;
         size_t found = steps_of(values, 120, 0.01, steps);
-        assert_in_range(found, 3, 5);
+        assert_true(found >= 3 && found <= 5);
         for (size_t i = 0; i < 3; i++) {
             size_t nearest = 120;
             for (size_t k = 0; k < found; k++) {

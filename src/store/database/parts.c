@@ -6,7 +6,7 @@
 #include "base/crc32c.h"
 #include "store/database/db.h"
 
-const roast_frame roast_part_frame = {"part of a run", "RCRP", 1};
+const roast_frame roast_part_frame = {"part of a run", {'R', 'C', 'R', 'P'}, 1};
 
 enum { COMPRESSION = 3 }; /* zstd's usual level: some 200 MB a second */
 
