@@ -12,6 +12,7 @@ from pathlib import Path
 EXAMPLE = Path("examples", "c", "read_run.c")
 MEASUREMENT = Path("tests", "data", "measurement_v2")
 LONGEST = 40  # lines of the example
+LIBRARIES = ("libjansson-dev", "libsqlite3-dev", "libzstd-dev", "libcmocka-dev")
 
 
 def said(command: list[str], environment: dict[str, str] | None = None) -> str:
@@ -52,7 +53,19 @@ def check(root: Path) -> list[str]:
     return problems
 
 
+def check_missing(root: Path) -> list[str]:
+    """A build that finds nothing names all packages at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        blind = Path(folder, "blind.ini")
+        blind.write_text("[binaries]\npkg-config = '/none'\ncmake = '/none'\n")
+        result = subprocess.run([sys.executable, "-m", "mesonbuild.mesonmain", "setup", "-Dtests=true", "--native-file", blind,
+                                 Path(folder, "build"), root], text=True, capture_output=True, check=False)
+    errors = [line for line in result.stdout.splitlines() if "ERROR" in line]
+    return [] if any(all(name in line for name in LIBRARIES) for line in errors) else errors or [result.stdout]
+
+
 if __name__ == "__main__":
-    found = check(Path(__file__).resolve().parent.parent.parent)
+    root = Path(__file__).resolve().parent.parent.parent
+    found = check(root) + check_missing(root)
     print("\n".join(found), end="\n" if found else "")
     sys.exit(1 if found else 0)

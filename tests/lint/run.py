@@ -33,6 +33,7 @@ CHECKS: dict[str, Callable[[Path], list[str]]] = {
     "libroast shows roast_ names only": check_symbols.check_library,
     "functions of libroast stay as they were released": check_symbols.check_released,
     "libroast can be installed and used": check_install.check,
+    "a build names all packages that are missing": check_install.check_missing,
     "the extension exports its init only": check_symbols.check_extension,
     "clang compiles everything": check_clang.check,
     "links lead somewhere": check_links.check,
