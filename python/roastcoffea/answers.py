@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Answer"]
+__all__ = ["Answer", "print_drawn"]
+
+
+def print_drawn(draw: Callable[[int, bool], str]) -> None:
+    """Prints what the engine draws for a width, and in colors or not: as the terminal is."""
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(draw(shutil.get_terminal_size().columns, color), end="")
 
 
 class Answer:
@@ -18,8 +25,7 @@ class Answer:
 
     def print_summary(self) -> None:
         """Prints the headline and what belongs to it."""
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(self._draw(shutil.get_terminal_size().columns, color), end="")
+        print_drawn(self._draw)
 
     def _draw(self, width: int = 80, color: bool = False) -> str:
         text: str = self._engine.draw(width, color)

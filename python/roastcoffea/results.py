@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from roastcoffea._core import Run
+from roastcoffea._core import Run, Summary
 from roastcoffea.advice import Advice
+from roastcoffea.answers import print_drawn
 from roastcoffea.comparison import Comparison
 from roastcoffea.export.measurements import SavedMeasurement, read_measurement
 from roastcoffea.what_if import WhatIf
@@ -44,9 +45,14 @@ class Results:
         Args:
             full: Whether to print all tables.
         """
-        from roastcoffea.export.reporter import print_tables
-
-        print_tables(self._shown_metrics(), run=self.run, full=full)
+        metrics = self._shown_metrics()
+        try:
+            from roastcoffea.export.reporter import print_tables
+        except ImportError:  # rich is missing: it only hands on what the engine draws
+            summary = Summary(metrics, self.run)
+            print_drawn(lambda width, color: summary.draw(width, color, full=full))
+        else:
+            print_tables(metrics, run=self.run, full=full)
 
     def plot_all(self, folder: str | os.PathLike[str], format: str = "png") -> dict[str, Path]:
         """Draws every plot that there is data for into a folder; returns ``{name: path}``.
