@@ -1,7 +1,12 @@
 # Everything that is made lies in build/ and .venv/. A target that is up to date does nothing.
 
-PYTHON  ?= python3
 SECONDS ?= 60
+# The system's own Python if it is new enough, else the first on the PATH: what pyenv and conda put there is often newer,
+# and hides what fails with the Python of the system that CONTRIBUTING names.
+ifeq ($(origin PYTHON),undefined)
+PYTHON := $(shell /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+            && echo /usr/bin/python3 || echo python3)
+endif
 
 VENV    := .venv/requirements.sha256
 PACKAGE := build/package.stamp

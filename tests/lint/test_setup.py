@@ -1,6 +1,7 @@
 """The set-up finds what is missing, says what to do about it, and does nothing twice."""
 
 import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -9,9 +10,31 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tools"))
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
 
 import setup
+
+
+class Python(unittest.TestCase):
+    def chosen(self, *options: str) -> str:
+        """By make, when the first python3 on the PATH is not the system's."""
+        clean = {name: value for name, value in os.environ.items() if name != "PYTHON" and "MAKE" not in name}
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "python3").symlink_to(sys.executable)
+            return subprocess.run(["make", "-s", "--eval", "chosen: ; @echo $(PYTHON)", "chosen", *options], cwd=ROOT, text=True,
+                                  env={**clean, "PATH": f"{folder}:{clean['PATH']}"}, capture_output=True, check=True).stdout.strip()
+
+    def test_the_systems_if_it_is_new_enough(self) -> None:
+        try:
+            found = subprocess.run(["/usr/bin/python3", "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+        except FileNotFoundError:
+            found = "0.0"
+        new_enough = tuple(map(int, found.split(".")[:2])) >= setup.OLDEST_PYTHON
+        self.assertEqual(self.chosen(), "/usr/bin/python3" if new_enough else "python3")
+
+    def test_the_one_that_is_asked_for(self) -> None:
+        self.assertEqual(self.chosen("PYTHON=python3.99"), "python3.99")
 
 
 class Missing(unittest.TestCase):
