@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,8 +23,10 @@ LARGEST = 3_000_000  # bytes
 
 
 def candidates(version: str) -> Iterator[Path]:
-    """Where a Python of this version may be: on the PATH (a shim there may be of no use), and where pyenv keeps it."""
+    """Where a Python of this version may be: beside the one that runs this, on the PATH (a shim there may be of no use), and
+    where pyenv keeps it."""
     name = f"python{version}"
+    yield Path(sys.executable).with_name(name)
     yield from (Path(folder, name) for folder in os.get_exec_path())
     home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     yield from sorted(home.glob(f"versions/{version}.*/bin/{name}"), reverse=True)
@@ -54,8 +55,7 @@ def make_sdist() -> Path:
 def unpack(sdist: Path) -> Path:
     folder = BUILD / "sdist"
     shutil.rmtree(folder, ignore_errors=True)
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(sdist, folder)
     (source,) = folder.iterdir()
     return source
 
@@ -76,13 +76,12 @@ def make_wheel(source: Path, python: Path) -> None:
 def restore_program(wheel: Path, python: str) -> None:
     """auditwheel puts a script in Python in the place of `roast`, which is slower to start and finds the program in one place
     alone, not after `pip install --user`. The program itself finds its libraries from every bin folder: of an environment,
-    of a user, and of a system."""
+    of a user, of a system, and of `pip install --target`."""
     (script,) = wheel.glob("*.data/scripts/roast")
     shutil.move(wheel / "roastcoffea.scripts" / "roast", script)
     (wheel / "roastcoffea.scripts").rmdir()
-    places = [f"$ORIGIN/../{folder}/{python}/{packages}/roastcoffea.libs"
-              for folder in ("lib", "lib64") for packages in ("site-packages", "dist-packages")]
-    run(["patchelf", "--set-rpath", ":".join(places), script])
+    places = [f"{folder}/{python}/{packages}/" for folder in ("lib", "lib64") for packages in ("site-packages", "dist-packages")]
+    run(["patchelf", "--set-rpath", ":".join(f"$ORIGIN/../{place}roastcoffea.libs" for place in [*places, ""]), script])
 
 
 def check(files: list[Path]) -> list[str]:

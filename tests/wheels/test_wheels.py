@@ -55,16 +55,19 @@ with MetricsCollector(processor_instance=analysis, output_dir=sys.argv[1]) as mc
 print(mc.get_metrics()["num_successful_chunks"])
 """
 
+SUMMARY = "import roastcoffea, sys; roastcoffea.open_run(sys.argv[1]).print_summary(full=True)"
+
 # What is asked for, and the extra that it needs.
 EXTRAS = """
-import roastcoffea, runpy, sys
+import contextlib, io, roastcoffea, runpy, sys
 from roastcoffea.export.measurements import load_measurement
 run = roastcoffea.open_run(sys.argv[1])
 for what in ("run.print_summary()", "run.save_report('report.html')", "roastcoffea.plot_all",
              "roastcoffea.compare(run, run).save_report('comparison.html')", "roastcoffea.board('.')",
              "run._repr_html_()", "run.diagnose()", "run.budget()"):
     try:
-        eval(what)
+        with contextlib.redirect_stdout(io.StringIO()):
+            eval(what)
     except ImportError as error:
         print(what, "|", error)
     else:
@@ -118,6 +121,7 @@ def installed(wheel, tmp_path_factory):
 
 def test_there_is_one_for_each_python():
     here = [version for version in wheels.PYTHONS if wheels.find_python(version)]
+    assert here
     assert sorted(version_of(wheel) for wheel in WHEELS) == here
 
 
@@ -154,6 +158,12 @@ def test_the_program_finds_its_libraries(installed, hidden, place, tmp_path):
     assert run(program, "--version", environment=hidden).startswith("roast ")
 
 
+def test_the_program_starts_after_pip_install_target(wheel, hidden, tmp_path):
+    run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--only-binary=:all:", "--target", tmp_path,
+        f"--python-version={version_of(wheel)}", wheel)
+    assert run(tmp_path / "bin" / "roast", "--version", environment=hidden).startswith("roast ")
+
+
 def test_wheel_holds_nothing_else(wheel):
     """No test, no library of ours, nothing that a build left behind, nothing twice."""
     names = zipfile.ZipFile(wheel).namelist()
@@ -185,9 +195,12 @@ def test_it_measures_and_shows(installed, hidden, tmp_path):
     assert "1,000" in shown and shown.startswith("Done"), shown
     assert "selection" in run(installed / "roast", "sql", measured, "SELECT name FROM sections", environment=hidden)
 
+    full = run(installed / "roast", "show", "--full", measured, environment=hidden)
+    assert run(installed / "python", "-c", SUMMARY, measured, environment=hidden) == full
+
     told = run(installed / "python", "-c", EXTRAS, measured, environment=hidden, folder=tmp_path)
     for line, words in zip(told.splitlines(), [
-        "rich, which cannot be imported here: python -m pip install 'roastcoffea[coffea]'",
+        "works",
         "bokeh, which cannot be imported here: python -m pip install 'roastcoffea[report]'",
         "matplotlib, which cannot be imported here: python -m pip install 'roastcoffea[plots]'",
         "works",
