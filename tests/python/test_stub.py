@@ -35,11 +35,12 @@ def stub_names():
 
 
 def module_names():
-    made_by_python = {"__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"}
-    return set(vars(_core)) - made_by_python
+    """Without those that Python makes, some of them when somebody looks."""
+    return {name for name in vars(_core) if not name.startswith("__") or name == "__version__"}
 
 
 def test_names():
+    assert _core.__annotations__ == {}  # a look makes the name; some tests look
     assert stub_names() == module_names()
 
 
