@@ -41,8 +41,8 @@ static roast_status number_of(sqlite3 *db, roast_str name, roast_part_place plac
     static const char *const sql[] = {
         [ROAST_PART_APPENDED] = "SELECT coalesce(max(id), 0) + 1, ?1, ?2 FROM parts",
         [ROAST_PART_LIVE_SMALL] =
-            "SELECT coalesce(max(CASE name WHEN ?1 THEN id END), max(id) + 1, 1) FROM parts "
-            "WHERE id < ?2",
+            ("SELECT coalesce(max(CASE name WHEN ?1 THEN id END), max(id) + 1, 1) FROM parts "
+             "WHERE id < ?2"),
         [ROAST_PART_LIVE_LARGE] = "SELECT max(coalesce(max(id) + 1, ?2), ?2), ?1 FROM parts",
     };
     sqlite3_stmt *statement;
