@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -27,7 +28,7 @@ from test_trend import save
 
 import roastcoffea
 from roastcoffea import _core
-from roastcoffea.web import _ask, _index, _live, _pages, _server
+from roastcoffea.web import _ask, _helper, _index, _live, _pages, _server
 from roastcoffea.web._access import Access, policy_of
 from roastcoffea.web._index import FIGURES, KEYS, Index, Unreadable
 
@@ -206,14 +207,14 @@ def test_few_queries_run_at_once(board, monkeypatch):
 
 
 def test_the_list_does_not_wait_for_reports(board, monkeypatch):
-    gate, begun = threading.Event(), []
+    gate, begun, ask = threading.Event(), [], _helper.Helper.ask
 
-    def held(self, name, results):
-        begun.append(name)
-        assert gate.wait(60)
-        return name
+    async def held(self, what, *arguments):
+        begun.append(what)
+        assert await asyncio.to_thread(gate.wait, 60)
+        return await ask(self, what, *arguments)
 
-    monkeypatch.setattr(_pages.Pages, "report", held)
+    monkeypatch.setattr(_helper.Helper, "ask", held)
     names = iter(("run001", "run002", "run003"))
     asked = threading.Thread(target=side_by_side, args=(lambda: board.get(f"run/nightly/{next(names)}", timeout=90), 3))
     asked.start()
@@ -224,6 +225,109 @@ def test_the_list_does_not_wait_for_reports(board, monkeypatch):
     finally:
         gate.set()
         asked.join()
+
+
+# ---- measurements that ask for too much ----
+
+
+def peak_from_now():
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _core.get_process_memory()
+    return lambda: float(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6 - before
+
+
+def save_with_extras(path, extras):
+    run = _core.Run(t_start=1.79e9, t_end=1.79e9 + 9, chunks=[{"duration": 1.0, "num_events": 3}])
+    _core.save_measurement(run, path, extras=extras)
+    assert sum(file.stat().st_size for file in path.iterdir()) < 150_000
+
+
+def greedy_json(size):
+    """What takes a hundred times as much memory as objects."""
+    return b'{"metrics":[["x",[' + b",".join([b"[[]]"] * (size // 5)) + b']]],"absent":[],"times":[1,2]}'
+
+
+@NO_LIMITS
+def test_a_small_file_that_asks_for_much(tmp_path, monkeypatch):
+    """Others are answered meanwhile, and nothing of it stays in the board."""
+    monkeypatch.setattr(_helper, "SECONDS", 10)
+    monkeypatch.setattr(_helper, "MEMORY", 1 << 30)
+    monkeypatch.setattr(_server, "FIRST_WAIT", 60)
+    save_with_extras(tmp_path / "greedy", greedy_json(57_000_000))
+    save(tmp_path, 1, 7.0)
+    asked = Asked(tmp_path)
+    try:
+        assert asked.get("run/run001", timeout=90)[0] == 200
+        peak = peak_from_now()
+        for page in ("run/greedy", "api/run/greedy", "compare?run=greedy&run=run001", "scaling?run=greedy&run=run001"):
+            with ThreadPoolExecutor(1) as pool:
+                answer = pool.submit(asked.get, page, timeout=90)
+                while not answer.done():
+                    assert asked.get("api/runs")[0] == 200
+            status, told, _ = answer.result()
+            assert status == 422 and "10 seconds and 1 GB of memory" in str(told), page
+        assert peak() < 300
+        assert asked.get("run/run001")[0] == 200 and asked.get("api/run/run001")[0] == 200
+    finally:
+        asked.link.close()
+
+
+@NO_LIMITS
+def test_a_live_run_that_asks_for_much(growing, tmp_path, monkeypatch):
+    monkeypatch.setattr(_helper, "MEMORY", 1 << 29)
+    save(tmp_path, 1, 7.0)
+    asked = Asked(tmp_path)
+    try:
+        growing.grow(5)
+        assert "5 of 40" in asked.get("api/run/live", timeout=90)[1]["parts"]["progress"]
+        packed = _core.ChunkLog([{"t_start": 1.79e9, "duration": 1.0, "num_events": 1}]).to_bytes()
+        log = _core.ChunkLog.from_bytes(packed)
+        while len(log) < 8_000_000:
+            log += log
+        peak = peak_from_now()
+        growing.live.append(_core.Run(chunks=log))
+        taken = peak()
+        status, told, _ = asked.get("api/run/live", timeout=90)
+        assert status == 422 and "0.5 GB of memory" in told["error"]
+        assert peak() < taken + 300
+        assert asked.get("run/run001", timeout=90)[0] == 200
+    finally:
+        asked.link.close()
+
+
+@NO_LIMITS
+def test_the_memory_of_a_large_answer(board):
+    for columns, status in ((120, 200), (600, 400)):
+        rows = ("with recursive n(i) as (select 1 union all select i + 1 from n where i < 10000) select "
+                + ", ".join(f"1 c{i}" for i in range(columns)) + " from n")
+        peak = peak_from_now()
+        assert board.get("api/sql/run009?" + urllib.parse.urlencode({"q": rows}), timeout=90)[0] == status
+        assert peak() < 250
+
+
+def test_a_helper_that_ended_is_replaced(folder):
+    async def use():
+        helper = _helper.Helper()
+        path = str(Path(folder) / "run009")
+        try:
+            assert "budget" in json.loads(await helper.ask("look at all", path))[0]
+            with pytest.raises(_helper.Unmade, match="does not exist"):
+                await helper.ask("look at all", f"{path}/none")
+            first = helper._process
+            first.stdin.close()  # as if it had been idle for long
+            assert await first.wait() == 0
+            assert await helper.ask("look at all", path) and helper._process is not first
+            first = helper._process
+            first.kill()
+            with pytest.raises(_helper.Unmade, match="seconds and"):
+                await helper.ask("look at all", path)
+            assert await helper.ask("look at all", path)
+        finally:
+            last = helper._process
+            await helper.close()
+        assert last.returncode is not None
+
+    asyncio.run(use())
 
 
 # ---- refusals ----
@@ -466,24 +570,21 @@ def test_news_add_up_to_the_whole(growing, monkeypatch):
 
 
 def test_before_the_first_chunk_there_is_nothing_to_find(growing):
+    def parts():
+        return _live.in_order(_live.look_at_all(str(growing.path))[0] | run.look())
+
     run = _live.LiveRun(str(growing.path))
-    quick = run.look()
-    run.look_at_all()
-    parts = run.parts(quick)
-    assert "The first chunk is awaited." in parts["progress"]
-    assert "findings" not in parts and "not complete" not in str(parts)
+    assert "The first chunk is awaited." in parts()["progress"]
+    assert "findings" not in parts() and "not complete" not in str(parts())
     growing.grow(5)
     assert "about 35.0 s left" in run.look()["progress"]
-    run.look_at_all()
-    assert "findings" in run.parts({})
+    assert "findings" in parts()
 
 
 def test_the_parts_of_a_run_that_goes_on_need_no_chart_of_tasks(growing, monkeypatch):
     growing.grow(5)
     monkeypatch.setattr("roastcoffea.binning.tasks", lambda *_: pytest.fail("the chart of tasks is not on this page"))
-    run = _live.LiveRun(str(growing.path))
-    run.look_at_all()
-    assert "findings" in run.parts({})
+    assert _live.look_at_all(str(growing.path))[0]["findings"]
 
 
 def test_times_become_coarser_but_nothing_is_lost():
@@ -511,10 +612,19 @@ def test_another_run_under_the_same_name(growing, tmp_path):
 
 
 def test_all_chunks_are_looked_at_seldom(growing, tmp_path, monkeypatch):
-    asked, looks = Asked(tmp_path), []
-    look_at_all = _live.LiveRun.look_at_all
-    monkeypatch.setattr(_live.LiveRun, "look_at_all", lambda self: looks.append(1) or look_at_all(self))
-    monkeypatch.setattr(_live, "PAUSE", 1e9)
+    asked, looks, ask = Asked(tmp_path), [], _helper.Helper.ask
+
+    async def counted(self, what, *arguments):
+        told = await ask(self, what, *arguments)
+        if what != "look at all":
+            return told
+        looks.append(1)
+        parts, pause = json.loads(told)
+        assert pause > 0
+        return json.dumps([parts, 1e9])
+
+    monkeypatch.setattr(_helper.Helper, "ask", counted)
+    monkeypatch.setattr(_server, "FIRST_WAIT", 60)
     try:
         told = asked.get("api/run/live")[1]
         assert told["state"] == "live" and "progress" in told["parts"]
@@ -523,14 +633,24 @@ def test_all_chunks_are_looked_at_seldom(growing, tmp_path, monkeypatch):
             told = asked.get(f"api/run/live?since={told['version']}")[1]
             assert {"progress", "workers", "time"} <= set(told["parts"]) and "tiles" not in told["parts"]
         assert looks == [1]
-        assert "looked at every" in asked.get("api/run/live")[1]["parts"]["age"]
     finally:
         asked.link.close()
 
 
+def test_a_large_run_tells_how_old_it_is(growing, monkeypatch):
+    monkeypatch.setattr(_live, "PAUSE", 1e9)
+    parts, pause = _live.look_at_all(str(growing.path))
+    assert "looked at every" in parts["age"] and pause > _live.OLD
+
+
 def test_a_large_run_is_shown_before_all_of_it_is_read(growing, tmp_path, monkeypatch):
-    go_on, look_at_all = threading.Event(), _live.LiveRun.look_at_all
-    monkeypatch.setattr(_live.LiveRun, "look_at_all", lambda self: go_on.wait(30) and look_at_all(self))
+    go_on, ask = threading.Event(), _helper.Helper.ask
+
+    async def held(self, what, *arguments):
+        assert what != "look at all" or await asyncio.to_thread(go_on.wait, 30)
+        return await ask(self, what, *arguments)
+
+    monkeypatch.setattr(_helper.Helper, "ask", held)
     monkeypatch.setattr(_server, "FIRST_WAIT", 0.05)
     asked = Asked(tmp_path)
     try:
@@ -616,7 +736,10 @@ def test_the_policy_knows_scripts_by_their_hash():
 
 
 def test_a_script_that_came_into_a_page_is_not_allowed(folder, monkeypatch):
-    monkeypatch.setattr(_pages, "page", lambda *_: "<html><script>evil()</script></html>")
+    async def evil(self, what, *arguments):
+        return "<html><script>evil()</script></html>"
+
+    monkeypatch.setattr(_helper.Helper, "ask", evil)
     asked = Asked(folder)
     try:
         status, body, headers = asked.get("run/run009")
