@@ -21,9 +21,9 @@ void roast_sampler_set_root(const char *root);
 /* A thread's folder below /proc. Its files are opened for each reading: a descriptor shows the thread that opened it and
  * no other, and a process may have hundreds of threads. Only statm, the same for all of them, stays open. */
 typedef struct roast_probe {
-    const char *root, *folder; /* kept, not copied */
-    int statm;                 /* -1: not there */
-    bool delays;               /* whether the kernel keeps them */
+    const char *root, *folder;     /* kept, not copied */
+    int statm;                     /* -1: not there */
+    bool delays;                   /* whether the kernel keeps them */
     uint64_t own_reads, own_bytes; /* what this probe itself has read */
 } roast_probe;
 

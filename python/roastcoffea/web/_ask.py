@@ -80,7 +80,8 @@ def _cell(value: Any) -> Any:
 def _as_json(output: bytes, heads: list[str], more: bool) -> str:
     """Rows as lists: columns may share a name, and a browser would sort names that are numbers. The program writes a row a
     line: one at a time, so that the answer is not in memory as objects, and other threads have their turn."""
-    rows, columns = [], heads
+    rows: list[str] = []
+    columns = heads
     for line in output.splitlines()[1:-1]:
         row = json.loads(line.removesuffix(b","), object_pairs_hook=list)
         columns = [name for name, _ in row] if not rows else columns
