@@ -33,6 +33,8 @@ from roastcoffea.web._access import Access, policy_of
 from roastcoffea.web._index import FIGURES, KEYS, Index, Unreadable
 
 
+if "asan" in os.environ.get("LD_PRELOAD", ""):
+    _helper.MEMORY = resource.RLIM_INFINITY
 NO_LIMITS = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="ASan cannot live with a limit of memory")
 
 

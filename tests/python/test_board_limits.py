@@ -154,10 +154,15 @@ def test_a_helper_that_ended_is_replaced(folder):
             with pytest.raises(_helper.Unmade, match="seconds and"):
                 await helper.ask("look at all", path)
             assert await helper.ask("look at all", path)
+            last, asked = helper._process, asyncio.ensure_future(helper.ask("look at all", path))
+            await asyncio.sleep(0)  # it has begun
         finally:
-            last = helper._process
             await helper.close()
         assert last.returncode is not None
+        with pytest.raises(_helper.Unmade):
+            await asked
+        with pytest.raises(_helper.Unmade, match="has ended"):
+            await helper.ask("look at all", path)
 
     asyncio.run(use())
 

@@ -15,12 +15,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from errno import ENOMEM
 from typing import Any
 
 __all__ = ["Helper", "Helpers", "Unmade"]
 
 SECONDS, MEMORY, ANSWER = 60, 4 << 30, 128 << 20  # of an answer; of the process; bytes
 IDLE = 600  # seconds after which a process ends that nobody asks
+FAILED = "The board failed at this page; the terminal says more."
 KEPT = 1 << 30  # bytes of memory: with more, a process does not stay for the next question
 
 
@@ -45,33 +47,35 @@ class Helper:
 
     async def ask(self, what: str, *arguments: Any) -> str:
         async with self._turn:
-            if self._closed:
-                raise Unmade("The board has ended.")
             try:
-                head = await self._begin([what, *arguments])
-                assert self._process is not None and self._process.stdout is not None
+                process, head = await self._begin([what, *arguments])
                 well, size, stays = json.loads(head)
-                told = (await self._process.stdout.readexactly(size)).decode("utf-8", "replace")
+                assert process.stdout is not None
+                told = (await process.stdout.readexactly(size)).decode("utf-8", "replace")
                 if not stays:
                     await self._end()
-            except BaseException:
+            except BaseException as error:
                 await self._end()
+                if isinstance(error, asyncio.IncompleteReadError):
+                    raise Unmade(FAILED) from error
                 raise
         if not well:
             raise Unmade(told)
         return told
 
-    async def _begin(self, question: list[Any]) -> bytes:
+    async def _begin(self, question: list[Any]) -> tuple[asyncio.subprocess.Process, bytes]:
         """Asks, and waits for the first line of the answer."""
         line = json.dumps(question).encode() + b"\n"
         while True:
             fresh = self._process is None
-            if self._process is None:
+            if self._process is None and not self._closed:
                 # Ctrl-C is the board's; "-P": what lies in the folder where the board was started is not imported.
                 self._process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", __name__, str(SECONDS), str(MEMORY), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                    start_new_session=True)
+                    sys.executable, "-P", "-m", __name__, str(SECONDS), str(MEMORY), start_new_session=True,
+                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
             process = self._process
+            if process is None or self._closed:
+                raise Unmade("The board has ended.")
             assert process.stdin is not None and process.stdout is not None
             try:
                 process.stdin.write(line)
@@ -79,12 +83,12 @@ class Helper:
             except (BrokenPipeError, ConnectionResetError):
                 pass  # how it ended is seen below
             if head := await process.stdout.readline():
-                return head
+                return process, head
             code = await process.wait()
             await self._end()
             if code == 0 and not fresh:  # nobody has asked it for long
                 continue
-            raise Unmade(_too_much(SECONDS, MEMORY))
+            raise Unmade(FAILED if code == 1 else _too_much(SECONDS, MEMORY))
 
     async def _end(self) -> None:
         process, self._process = self._process, None
@@ -101,7 +105,10 @@ class Helper:
     async def close(self) -> None:
         """A question that is being answered fails."""
         self._closed = True
-        await self._end()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+        async with self._turn:  # who asked reads the end of the pipe
+            await self._end()
 
 
 class Helpers:
@@ -160,7 +167,7 @@ def _answer(make: Callable[..., str], arguments: list[Any]) -> tuple[bool, bytes
         raise
     except Exception:
         traceback.print_exc()
-        told = "The board failed at this page; the terminal says more."
+        told = FAILED
     return False, told.encode("utf-8", "replace")
 
 
@@ -177,7 +184,7 @@ def main() -> None:
         try:
             well, told = _answer(answers[what], arguments)
         except MemoryError:
-            os._exit(1)  # what is left may not be enough for more
+            os._exit(ENOMEM)  # what is left may not be enough for more
         signal.alarm(0)
         stays = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 < KEPT
         out.write(json.dumps([well, len(told), stays]).encode() + b"\n" + told)
