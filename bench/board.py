@@ -51,9 +51,12 @@ class Server:
         return took, body
 
     def cpu(self) -> float:
-        """CPU seconds of all its threads."""
-        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
-        return sum(int(one.read_text().split()[0]) for one in threads) / 1e9
+        """CPU seconds of all its threads, and of those of the processes that read measurements for it."""
+        threads = list(Path(f"/proc/{self._process.pid}/task").iterdir())
+        for thread in list(threads):
+            for child in (thread / "children").read_text().split():
+                threads += Path(f"/proc/{child}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
     def close(self) -> None:
         self._process.terminate()
@@ -134,14 +137,14 @@ def _report(harness: Harness) -> Iterator[Row]:
 
 
 def _live(harness: Harness) -> Iterator[Row]:
-    from roastcoffea.web._live import PAUSE, LiveRun
+    from roastcoffea.web._live import PAUSE, look_at_all
 
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         path = Path(folder) / "run"
         harness.progress(f"board: writing {CHUNKS:,} chunks ...")
         with growing(harness, path, CHUNKS) as append, served(folder) as server:
             begin = time.process_time()
-            LiveRun(str(path)).look_at_all()
+            look_at_all(str(path))
             whole = time.process_time() - begin
             server.get("api/run/run")
             quick = []

@@ -248,7 +248,6 @@ static int module_clear(PyObject *module) {
 }
 
 static void module_free(void *module) {
-    ext_sections_free_spares(ext_state_of_module((PyObject *)module));
     module_clear((PyObject *)module);
 }
 

@@ -106,8 +106,6 @@
     X(describe_file, "roastcoffea.file_sizes", "describe")                                         \
     X(preloaded_bytes, "roastcoffea.file_sizes", "preloaded_bytes")
 
-enum { EXT_SPARE_SECTIONS = 8 };
-
 typedef struct ext_state {
 #define X(id, text) PyObject *str_##id;
     EXT_NAMES(X)
@@ -121,8 +119,6 @@ typedef struct ext_state {
     PyObject *host;       /* this machine's name, as bytes */
     PyObject *own_job;    /* what batch_job() says of this process, or NULL */
     uint64_t job_process; /* token of the process that was asked about */
-    PyObject *spare_sections[EXT_SPARE_SECTIONS]; /* memory of dead section objects */
-    int n_spare_sections;
 } ext_state;
 
 extern struct PyModuleDef ext_module_def;

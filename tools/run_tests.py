@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -84,11 +85,12 @@ def run_tap(command: list[str], environment: dict[str, str] | None = None) -> Co
     return count_tap(output, code)
 
 
-def run_pytest(folder: str, *options: str, report: str | None = None,
-               environment: dict[str, str] | None = None) -> Counts:
+def run_pytest(folder: str, *options: str, report: str | None = None, environment: dict[str, str] | None = None,
+               python: tuple[str, ...] = ()) -> Counts:
+    """`python`: options of the interpreter; processes of pytest-xdist have to be given theirs."""
     xml = BUILD / f"{report or Path(folder).name}.xml"
     xml.unlink(missing_ok=True)
-    result = subprocess.run([sys.executable, "-m", "pytest", "-q", f"--junitxml={xml}", *options,
+    result = subprocess.run([sys.executable, *python, "-m", "pytest", "-q", f"--junitxml={xml}", *options,
                              folder], cwd=ROOT, env={**os.environ, **(environment or {})}, check=False)
     counts = count_junit(xml.read_text()) if xml.is_file() else Counts()
     if result.returncode != 0 and counts.failed == 0:
@@ -100,21 +102,31 @@ def run_pytest(folder: str, *options: str, report: str | None = None,
 MOST_TRIED_AGAIN = 5
 
 
-def failures_tried_again(counts: Counts, folder: str, environment: dict[str, str] | None = None) -> Counts:
+def failures_tried_again(counts: Counts, folder: str, environment: dict[str, str] | None = None,
+                         python: tuple[str, ...] = ()) -> Counts:
     """What fails for want of a core passes alone; what is broken fails twice. Both tries are shown."""
     if not 0 < counts.failed <= MOST_TRIED_AGAIN:
         return counts
     say("the failed tests again, one by one:")
     again = run_pytest(folder, "--last-failed", "--last-failed-no-failures=none", "-rpf",
-                       report=f"{Path(folder).name}-again", environment=environment)
+                       report=f"{Path(folder).name}-again", environment=environment, python=python)
     say(f"{again.passed} of {counts.failed} tests that failed beside others passed alone")
     return Counts(counts.passed + again.passed, counts.failed - again.passed, counts.skipped, counts.busy)
 
 
-def run_python(*options: str, report: str | None = None, environment: dict[str, str] | None = None) -> Counts:
+def run_python(*options: str, report: str | None = None, environment: dict[str, str] | None = None,
+               python: tuple[str, ...] = ()) -> Counts:
     """The Python tests, several at a time."""
-    counts = run_pytest("tests/python", *options, *beside(), "--cache-clear", report=report, environment=environment)
-    return failures_tried_again(counts, "tests/python", environment)
+    count, distribution = beside()[1], beside()[2:]
+    processes = f"{count}*popen//python={shlex.join((sys.executable, *python))}"
+    counts = run_pytest("tests/python", *options, "--tx", processes, *distribution, "--cache-clear", report=report,
+                        environment=environment, python=python)
+    return failures_tried_again(counts, "tests/python", environment, python)
+
+
+def run_python_watched() -> Counts:
+    """With the interpreter's own checks: of its memory, also in the programs that the tests start; and all others."""
+    return run_python(environment={"PYTHONMALLOC": "debug"}, python=("-X", "dev"))
 
 
 def is_our_leak(finding: str) -> bool:
@@ -233,7 +245,7 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "tsan": ("threads, TSan", run_tsan),
     "getrusage": ("C tests, getrusage", lambda: run_c("getrusage", {}, ("proc", "limits", "sampler"))),
     "cli": ("CLI tests", run_cli),
-    "python": ("Python tests", run_python),
+    "python": ("Python tests, -X dev", run_python_watched),
     "wheels": ("wheels", run_wheels),
     "python-asan": ("Python tests, ASan + UBSan + leaks", run_extension_asan),
     "e2e": ("end-to-end tests", run_e2e),

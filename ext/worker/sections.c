@@ -197,14 +197,6 @@ static int bind_arguments(const char *type, bool with_events, PyObject *const *a
     return -1;
 }
 
-/* A section lives for one `with`: its memory is kept for the next one, which saves a third of its cost. */
-static section_object *new_object(ext_state *state, PyTypeObject *type) {
-    if (state->n_spare_sections == 0)
-        return PyObject_GC_New(section_object, type);
-    PyObject *spare = state->spare_sections[--state->n_spare_sections];
-    return (section_object *)PyObject_Init(spare, type);
-}
-
 static PyObject *make_section(PyTypeObject *type, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames) {
     ext_state *state = ext_state_of_final(type);
@@ -226,7 +218,7 @@ static PyObject *make_section(PyTypeObject *type, PyObject *const *args, Py_ssiz
         Py_SETREF(name, PyUnicode_FromObject(name));
     if (name == NULL)
         return NULL;
-    section_object *self = new_object(state, type);
+    section_object *self = PyObject_GC_New(section_object, type);
     if (self == NULL) {
         Py_DECREF(name);
         return NULL;
@@ -287,17 +279,8 @@ static void section_dealloc(PyObject *op) {
         roast_free(outer);
     }
     Py_XDECREF(self->name);
-    ext_state *state = self->state;
-    if (state->n_spare_sections < EXT_SPARE_SECTIONS)
-        state->spare_sections[state->n_spare_sections++] = op;
-    else
-        PyObject_GC_Del(op);
+    PyObject_GC_Del(op);
     Py_DECREF(type);
-}
-
-void ext_sections_free_spares(ext_state *state) {
-    while (state->n_spare_sections > 0)
-        PyObject_GC_Del(state->spare_sections[--state->n_spare_sections]);
 }
 
 static PyMethodDef section_methods[] = {

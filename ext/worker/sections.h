@@ -6,8 +6,6 @@
 
 /* Sets the fast constructor of sections, which a type spec cannot contain. Called after the types are made. */
 void ext_sections_ready(ext_state *state);
-/* Frees the memory that is kept for later sections. */
-void ext_sections_free_spares(ext_state *state);
 /* record_metric(processor, name, value): a value of the user's own, into the chunk that this thread processes. A fault
  * is counted. */
 PyObject *ext_record_metric(PyObject *module, PyObject *args);

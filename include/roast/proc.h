@@ -56,9 +56,8 @@ typedef struct roast_reading {
 /* "linux" (/proc) or "getrusage": the source of the readings in this build. */
 const char *roast_probe_backend(void);
 
-/* Adds the requested groups to `out`. Never fails: a value that could not be read or parsed is not in `have`. The
- * first call of a thread opens the files that it reads; they are closed when the thread ends, and reopened after a
- * fork. */
+/* Adds the requested groups to `out`. Never fails: a value that could not be read or parsed is not in `have`. One file
+ * stays open for all threads of the process. */
 void roast_probe_read(unsigned groups, roast_reading *out);
 
 typedef struct roast_limits {

@@ -42,8 +42,9 @@ typedef struct roast_store_file {
     size_t len;
 } roast_store_file;
 
-#define ROAST_STORE_MAX_FILE (64u << 20) /* bytes of a small file, and of a blob */
-#define ROAST_STORE_MAX_NAME 255u        /* bytes of a blob's name */
+#define ROAST_STORE_MAX_FILE                                                                       \
+    (64u << 20) /* bytes of a small file, and of a blob; of all blobs four times as many */
+#define ROAST_STORE_MAX_NAME 255u /* bytes of a blob's name */
 
 /* Bytes of the caller that are kept inside run.sqlite: results computed from the run, to be read without it. */
 typedef struct roast_store_blob_in {

@@ -266,7 +266,9 @@ static roast_status translate_sizes(roast_chunklog *into, const roast_chunklog *
     roast_draft_number(&draft, refs[0]);
     roast_draft_number(&draft, refs[1]);
     roast_draft_bytes(&draft, payload.at, (size_t)(payload.end - payload.at));
-    return roast_entry_end(into, &draft, out);
+    ROAST_TRY(roast_entry_end(into, &draft, out));
+    roast_sizes_added(into);
+    return ROAST_OK;
 }
 
 roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *from, uint32_t ref,

@@ -33,8 +33,10 @@ roast_status roast_chunklog_add_file(roast_chunklog *log, const roast_file *file
                                "a file with a number of branches but without the branches");
     uint32_t entries = log->entries.count;
     roast_status status = add_file(log, file);
-    if (status == ROAST_OK)
+    if (status == ROAST_OK) {
+        roast_sizes_added(log);
         return ROAST_OK;
+    }
     roast_chunklog_rewind(log, log->count, entries);
     return roast_error_set(err, status, where, -1, "no room for a file");
 }
@@ -69,35 +71,88 @@ bool roast_file_cursor_next(roast_file_cursor *cursor, roast_file *out) {
 
 /* ---- by name ---- */
 
-/* Adds the entries since the last call. */
-static roast_status update_index(roast_chunklog *log) {
+typedef struct roast_sizes_index {
+    roast_intern names;
+    uint32_t *newest; /* the newest SIZES, by the number of the name */
+    size_t capacity;
+    uint32_t seen; /* so many entries */
+} roast_sizes_index;
+
+static void free_index(roast_sizes_index *index) {
+    if (index == NULL)
+        return;
+    roast_intern_reset(&index->names);
+    roast_free(index->newest);
+    roast_free(index);
+}
+
+/* Adds the entries that were not seen. */
+static roast_status update_index(const roast_chunklog *log, roast_sizes_index *index) {
     roast_file file;
     uint32_t id;
-    for (; log->files_seen < log->entries.count; log->files_seen++) {
-        uint32_t ref = log->files_seen + 1;
+    for (; index->seen < log->entries.count; index->seen++) {
+        uint32_t ref = index->seen + 1;
         if (roast_entry_kind_of(log, ref) != ROAST_ENTRY_SIZES)
             continue;
         read_sizes(log, ref, &file);
         if (file.name.data == NULL)
             continue;
-        void *newest = log->newest;
-        ROAST_TRY(roast_array_reserve(&newest, &log->newest_capacity, sizeof *log->newest,
-                                      (size_t)log->file_names.count + 1));
-        log->newest = newest;
-        ROAST_TRY(roast_intern_add(&log->file_names, file.name, &id));
-        log->newest[id] = ref;
+        void *newest = index->newest;
+        ROAST_TRY(roast_array_reserve(&newest, &index->capacity, sizeof *index->newest,
+                                      (size_t)index->names.count + 1));
+        index->newest = newest;
+        ROAST_TRY(roast_intern_add(&index->names, file.name, &id));
+        index->newest[id] = ref;
     }
     return ROAST_OK;
 }
 
+/* Of several threads that make the index at once one wins, and all of them use its index. */
+static roast_status make_index(const roast_chunklog *log, roast_sizes_index **out) {
+    roast_sizes_index *index = roast_alloc_zero(sizeof *index), *known = NULL;
+    roast_status status = index != NULL ? update_index(log, index) : ROAST_ENOMEM;
+    *out = index;
+    /* What the log holds does not change by this. */
+    if (status == ROAST_OK &&
+        atomic_compare_exchange_strong(&((roast_chunklog *)log)->sizes, &known, index))
+        return ROAST_OK;
+    free_index(index);
+    *out = known;
+    return status;
+}
+
 roast_status roast_sizes_find(const roast_chunklog *log, roast_str name, uint32_t *ref) {
+    roast_sizes_index *index = atomic_load(&log->sizes);
     uint32_t id;
     *ref = 0;
-    /* The index is only a cache; the log itself does not change. */
-    ROAST_TRY(update_index((roast_chunklog *)log));
-    if (name.data != NULL && roast_intern_find(&log->file_names, name, &id))
-        *ref = log->newest[id];
+    if (index == NULL)
+        ROAST_TRY(make_index(log, &index));
+    if (name.data != NULL && roast_intern_find(&index->names, name, &id))
+        *ref = index->newest[id];
     return ROAST_OK;
+}
+
+void roast_sizes_free(roast_chunklog *log) {
+    free_index(atomic_exchange(&log->sizes, NULL));
+}
+
+void roast_sizes_added(roast_chunklog *log) {
+    roast_sizes_index *index = atomic_load(&log->sizes);
+    if (index != NULL && update_index(log, index) != ROAST_OK)
+        roast_sizes_free(log);
+}
+
+void roast_sizes_removed(roast_chunklog *log) {
+    const roast_sizes_index *index = atomic_load(&log->sizes);
+    if (index != NULL && index->seen > log->entries.count)
+        roast_sizes_free(log);
+}
+
+size_t roast_sizes_memory(const roast_chunklog *log) {
+    const roast_sizes_index *index = atomic_load(&log->sizes);
+    return index == NULL ? 0
+                         : sizeof *index + roast_intern_memory(&index->names) +
+                               index->capacity * sizeof *index->newest;
 }
 
 roast_status roast_chunklog_find_file(const roast_chunklog *log, roast_str name, roast_file *out) {

@@ -24,8 +24,7 @@ void roast_chunklog_free(roast_chunklog *log) {
     roast_free(log->ends);
     roast_buffer_reset(&log->scratch);
     roast_intern_reset(&log->identities);
-    roast_intern_reset(&log->file_names);
-    roast_free(log->newest);
+    roast_sizes_free(log);
     roast_free(log);
 }
 
@@ -62,16 +61,12 @@ uint64_t roast_chunklog_count(const roast_chunklog *log) {
 size_t roast_chunklog_memory(const roast_chunklog *log) {
     return sizeof *log + roast_intern_memory(&log->entries) + log->rows.capacity +
            log->ends_capacity * sizeof *log->ends + log->scratch.capacity +
-           roast_intern_memory(&log->identities) + roast_intern_memory(&log->file_names) +
-           log->newest_capacity * sizeof *log->newest;
+           roast_intern_memory(&log->identities) + roast_sizes_memory(log);
 }
 
 void roast_chunklog_rewind(roast_chunklog *log, uint64_t count, uint32_t entries) {
     roast_intern_truncate(&log->entries, entries);
-    if (log->files_seen > entries) {
-        roast_intern_truncate(&log->file_names, 0);
-        log->files_seen = 0;
-    }
+    roast_sizes_removed(log);
     log->count = count;
     log->rows.len = count == 0 ? 0 : log->ends[count - 1];
 }

@@ -3,6 +3,8 @@
 #ifndef ROAST_MODEL_CHUNKLOG_INTERNAL_H
 #define ROAST_MODEL_CHUNKLOG_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "base/buffer.h"
 #include "base/intern.h"
 #include "base/varint.h"
@@ -72,12 +74,9 @@ struct roast_chunklog {
     /* The identities (token, seq) of the first `identified` rows; brought up to date by the merges that ask. */
     roast_intern identities;
     uint64_t identified;
-    /* The newest SIZES of each file, by the number of its name; of the first `files_seen` entries. Brought up to date
-     * when a file is asked for. */
-    roast_intern file_names;
-    uint32_t *newest;
-    size_t newest_capacity;
-    uint32_t files_seen;
+    /* Made when a file is first looked up, and then kept up to date by what changes the log. A log that several threads
+     * read changes in nothing else. */
+    _Atomic(struct roast_sizes_index *) sizes;
 };
 
 /* ---- reading values: after the first fault all further values are 0 or empty, and `bad` says so ---- */
@@ -206,6 +205,11 @@ roast_status roast_entry_translate(roast_chunklog *into, const roast_chunklog *f
 /* ---- files (chunk_files.c) ---- */
 /* The newest SIZES of the name; 0 where there is none. ROAST_ENOMEM. */
 roast_status roast_sizes_find(const roast_chunklog *log, roast_str name, uint32_t *ref);
+/* Called when SIZES were added to the log, and when it has become shorter. */
+void roast_sizes_added(roast_chunklog *log);
+void roast_sizes_removed(roast_chunklog *log);
+void roast_sizes_free(roast_chunklog *log);
+size_t roast_sizes_memory(const roast_chunklog *log);
 
 /* ---- rows (chunk_rows.c) ---- */
 static inline roast_bytes roast_row_at(const roast_chunklog *log, uint64_t index) {

@@ -18,15 +18,16 @@ void roast_sampler_set_root(const char *root);
 
 /* ---- Linux ---- */
 
-enum { ROAST_PROBE_FILES = 4 };
-
-/* The open files of a thread: statm, stat, schedstat, io; -1: not there. */
+/* A thread's folder below /proc. Its files are opened for each reading: a descriptor shows the thread that opened it and
+ * no other, and a process may have hundreds of threads. Only statm, the same for all of them, stays open. */
 typedef struct roast_probe {
-    int files[ROAST_PROBE_FILES];
+    const char *root, *folder;     /* kept, not copied */
+    int statm;                     /* -1: not there */
+    bool delays;                   /* whether the kernel keeps them */
     uint64_t own_reads, own_bytes; /* what this probe itself has read */
 } roast_probe;
 
-/* Opens the files of root/folder, which may be missing. */
+/* The files of root/folder, which may be missing. */
 void roast_probe_open(roast_probe *probe, const char *root, const char *folder);
 void roast_probe_close(roast_probe *probe);
 /* STATM, SCHED, DELAY and IO. */

@@ -8,17 +8,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "proc/procfs.h"
-
-typedef enum file_kind { STATM, STAT, SCHEDSTAT, IO, KINDS } file_kind;
-_Static_assert((int)KINDS == (int)ROAST_PROBE_FILES, "a descriptor for each file");
-
-static const char *const file_names[KINDS] = {"statm", "stat", "schedstat", "io"};
 
 const char *roast_probe_backend(void) {
     return "linux";
@@ -42,21 +38,22 @@ static bool keeps_delays(const char *root) {
 }
 
 void roast_probe_open(roast_probe *probe, const char *root, const char *folder) {
-    *probe = (roast_probe){.own_reads = 0};
-    for (int kind = 0; kind < KINDS; kind++)
-        probe->files[kind] =
-            kind != STAT || keeps_delays(root) ? open_file(root, folder, file_names[kind]) : -1;
+    *probe = (roast_probe){.root = root,
+                           .folder = folder,
+                           .statm = open_file(root, folder, "statm"),
+                           .delays = keeps_delays(root)};
 }
 
 void roast_probe_close(roast_probe *probe) {
-    for (int kind = 0; kind < KINDS; kind++)
-        if (probe->files[kind] >= 0)
-            close(probe->files[kind]);
+    if (probe->statm >= 0)
+        close(probe->statm);
 }
 
+enum { TEXT = 2048 }; /* the 52 numbers and the name in stat stay under 1200 bytes */
+
 /* Fills `buffer` from the start of the file; an empty text if there is none. */
-static roast_cursor read_text(roast_probe *probe, file_kind kind, char *buffer, size_t size) {
-    ssize_t got = probe->files[kind] >= 0 ? pread(probe->files[kind], buffer, size, 0) : -1;
+static roast_cursor read_text(roast_probe *probe, int file, char buffer[TEXT]) {
+    ssize_t got = file >= 0 ? pread(file, buffer, TEXT, 0) : -1;
     if (got < 0)
         return (roast_cursor){buffer, buffer};
     probe->own_reads++;
@@ -64,52 +61,66 @@ static roast_cursor read_text(roast_probe *probe, file_kind kind, char *buffer, 
     return (roast_cursor){buffer, buffer + got};
 }
 
-void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
-    char buffer[2048]; /* the 52 numbers and the name in stat stay under 1200 bytes */
-    const size_t size = sizeof buffer;
-    if (groups & ROAST_READ_DELAY)
-        roast_procfs_delay(read_text(probe, STAT, buffer, size), out);
-    if (groups & ROAST_READ_STATM)
-        roast_procfs_statm(read_text(probe, STATM, buffer, size), out);
-    if (groups & ROAST_READ_SCHED)
-        roast_procfs_schedstat(read_text(probe, SCHEDSTAT, buffer, size), out);
-    if (groups & ROAST_READ_IO)
-        roast_procfs_io(read_text(probe, IO, buffer, size), out);
+static roast_cursor read_once(roast_probe *probe, const char *name, char buffer[TEXT]) {
+    int file = open_file(probe->root, probe->folder, name);
+    roast_cursor text = read_text(probe, file, buffer);
+    if (file >= 0)
+        close(file);
+    return text;
 }
 
-/* ---- the calling thread's own ----
- *
- * In a forked child the files of the parent's other threads stay open until it ends or executes a program: their
- * storage is gone, and nobody is left to close them. */
+void roast_probe_fill(roast_probe *probe, unsigned groups, roast_reading *out) {
+    char buffer[TEXT];
+    if (groups & ROAST_READ_DELAY && probe->delays)
+        roast_procfs_delay(read_once(probe, "stat", buffer), out);
+    if (groups & ROAST_READ_STATM)
+        roast_procfs_statm(read_text(probe, probe->statm, buffer), out);
+    if (groups & ROAST_READ_SCHED)
+        roast_procfs_schedstat(read_once(probe, "schedstat", buffer), out);
+    if (groups & ROAST_READ_IO)
+        roast_procfs_io(read_once(probe, "io", buffer), out);
+}
+
+/* ---- the calling thread's ---- */
+
+/* The statm of this process, for all of its threads; -1: not open. It is never closed: a program that closes all
+ * descriptors may have given the number to a file of its own. */
+static _Atomic int statm = -1;
+static pthread_once_t statm_once = PTHREAD_ONCE_INIT;
+static bool forks_are_noticed;
+
+/* In a forked child the open file is still the parent's. */
+static void forget_in_child(void) {
+    atomic_store(&statm, -1);
+}
+
+static void notice_forks(void) {
+    forks_are_noticed = pthread_atfork(NULL, NULL, forget_in_child) == 0;
+}
+
+static int open_statm(void) {
+    int file = atomic_load(&statm), fresh;
+    pthread_once(&statm_once, notice_forks);
+    if (file >= 0 || !forks_are_noticed || (fresh = roast_rss_open(NULL)) < 0)
+        return file;
+    if (atomic_compare_exchange_strong(&statm, &file, fresh))
+        return fresh;
+    close(fresh); /* another thread was faster */
+    return file;
+}
 
 static _Thread_local struct {
     roast_probe probe;
-    bool open;
-    uint64_t process; /* its token: in a forked child the open files are still the parent's */
+    uint64_t process; /* its token */
 } own;
-static pthread_key_t own_key;
-static bool own_key_made;
-static pthread_once_t own_key_once = PTHREAD_ONCE_INIT;
 
-static void close_own(void *probe) {
-    roast_probe_close(probe);
-    own.open = false;
-}
-
-static void make_own_key(void) {
-    own_key_made = pthread_key_create(&own_key, close_own) == 0;
-}
-
-/* "thread-self" is right even if /proc belongs to another pid namespace. NULL: the files could not be closed. */
-static roast_probe *open_own(void) {
-    pthread_once(&own_key_once, make_own_key);
-    if (!own_key_made || pthread_setspecific(own_key, &own.probe) != 0)
-        return NULL;
-    if (own.open)
-        roast_probe_close(&own.probe);
-    roast_probe_open(&own.probe, NULL, "thread-self");
-    own.process = roast_process_token();
-    own.open = true;
+/* "thread-self" is right even if /proc belongs to another pid namespace. */
+static roast_probe *own_probe(void) {
+    if (own.process != roast_process_token()) {
+        own.process = roast_process_token();
+        own.probe = (roast_probe){
+            .folder = "thread-self", .statm = open_statm(), .delays = keeps_delays(NULL)};
+    }
     return &own.probe;
 }
 
@@ -117,10 +128,7 @@ void roast_probe_read(unsigned groups, roast_reading *out) {
     roast_rusage_fill(RUSAGE_THREAD, groups, out);
     if (!(groups & ~(unsigned)(ROAST_READ_USAGE | ROAST_READ_PEAK)))
         return;
-    bool fresh = own.open && own.process == roast_process_token();
-    roast_probe *probe = fresh ? &own.probe : open_own();
-    if (probe == NULL)
-        return;
+    roast_probe *probe = own_probe();
     roast_probe_fill(probe, groups & ~(unsigned)ROAST_READ_IO, out);
     /* The probe's own reads are not the thread's. The kernel counts a read when it is over, so the text does not
      * contain the one that fetched it. */

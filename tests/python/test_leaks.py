@@ -292,11 +292,21 @@ def test_threads_and_descriptors():
     def tasks():
         return len(os.listdir("/proc/self/task"))
 
+    def work():
+        Processor().process(Events())
+        done.release()
+        end.wait(60)
+
+    done, end = threading.Semaphore(0), threading.Event()
     Processor().process(Events())
     before = descriptors(), tasks()
-    for _ in range(100):
-        thread = threading.Thread(target=lambda: Processor().process(Events()))
+    threads = [threading.Thread(target=work) for _ in range(100)]
+    for thread in threads:
         thread.start()
+    assert all(done.acquire(timeout=60) for _ in threads)
+    assert descriptors() == before[0], "while all of them live"
+    end.set()
+    for thread in threads:
         thread.join()
     # join() returns a moment before the kernel's thread has ended
     until = time.monotonic() + 10

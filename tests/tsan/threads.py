@@ -7,6 +7,7 @@ part below is about memory of ours that two threads touch: one with the interpre
 
 from __future__ import annotations
 
+import pickle
 import sys
 import tempfile
 import threading
@@ -119,6 +120,47 @@ def a_run_that_is_saved_while_it_grows() -> None:
         assert len(loaded.chunk_log) >= 100
 
 
+MANY = 20_000  # chunks: more than one part of a measurement on disk holds
+
+
+def large_log() -> bytes:
+    """Of files whose branches are known."""
+    return ChunkLog([{"t_start": 10.0 + i, "duration": 1.0, "num_events": 10, "dataset": "x", "file": f"f{i % 50}",
+                      "worker": f"tcp://{i % 4}", "accessed_branches": ["a", "b"],
+                      "sections": [{"section_name": "s", "time_delta": 0.5, "start": 0.0, "depth": 0, "count": 1}],
+                      "file_metadata": {"filename": f"f{i % 50}", "total_branches": 2, "total_tree_bytes": 100,
+                                        "compression_ratio": 0.5, "branch_bytes": {"a": 40, "b": 50}}}
+                     for i in range(MANY)]).to_bytes()
+
+
+def a_large_run_that_is_saved_and_read_by_four() -> None:
+    """What is only made when it is asked for, and asked for by all of them."""
+    packed, attempts = large_log(), Attempts()
+    for i in range(100):
+        use_task(attempts, i)
+
+    def all_at_once(folder: Path) -> None:
+        run = Run(chunks=ChunkLog.from_bytes(packed), series=sample_series(), attempts=attempts, t_start=1.0, t_end=60.0)
+        live = LiveMeasurement(folder / "live")
+
+        def read() -> None:
+            run.chunk_columns(["file", "branches_read_percent"]), run.budget("file"), run.diagnose(), run.metrics()
+            chunk = run.chunk_log[MANY // 2]
+            assert chunk["file_metadata"]["total_branches"] == 2, chunk
+            pickle.loads(pickle.dumps(chunk))
+            run.sections, run.samples, run.reads, run.chunk_log.to_bytes()
+
+        at_once(lambda: _core.save_measurement(run, folder / "a"), lambda: _core.save_measurement(run, folder / "b"),
+                lambda: live.append(run), read)
+        live.finish(run)
+        loaded, _, _ = _core.load_measurement(folder / "live")
+        assert len(loaded.chunk_log) == MANY, len(loaded.chunk_log)
+
+    for _ in range(3):  # the first time is over soon
+        with tempfile.TemporaryDirectory() as folder:
+            all_at_once(Path(folder))
+
+
 def one_measurement_read_by_many() -> None:
     """load_measurement() unpacks a large series in a thread of its own, without the interpreter's lock."""
     series = WorkerSeries()
@@ -158,8 +200,8 @@ def tasks_added_while_they_are_read() -> None:
     assert len(attempts) > 0
 
 
-PARTS = [chunks_under_the_sampler, a_run_that_is_saved_while_it_grows, one_measurement_read_by_many,
-         processes_seen_by_two, tasks_added_while_they_are_read]
+PARTS = [chunks_under_the_sampler, a_run_that_is_saved_while_it_grows, a_large_run_that_is_saved_and_read_by_four,
+         one_measurement_read_by_many, processes_seen_by_two, tasks_added_while_they_are_read]
 
 
 def main() -> int:

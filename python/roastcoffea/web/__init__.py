@@ -70,7 +70,7 @@ async def serve(folder: str | os.PathLike[str], host: str = "127.0.0.1", port: i
     finally:
         server.stop()
         await server.close_all_connections()
-        board.close()
+        await board.close()
 
 
 def board(folder: str | os.PathLike[str] = ".", host: str = "127.0.0.1", port: int = 0, base_url: str = "/",

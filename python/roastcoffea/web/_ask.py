@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["Asker", "Refused"]
 
-SECONDS, ROWS, MEMORY, FILE, ANSWER = 10, 10_000, 4 << 30, 256 << 20, 64 << 20
+SECONDS, ROWS, MEMORY, FILE, ANSWER = 10, 10_000, 4 << 30, 256 << 20, 16 << 20
 AT_ONCE = 2  # queries
 EXACT = 1 << 53  # up to here a browser knows every integer
 
@@ -31,7 +31,7 @@ def program() -> str:
     return found
 
 
-async def _read(stream: asyncio.StreamReader | None, most: int) -> str:
+async def _read(stream: asyncio.StreamReader | None, most: int) -> bytes:
     assert stream is not None
     blocks, size = [], 0
     while block := await stream.read(1 << 16):
@@ -39,10 +39,10 @@ async def _read(stream: asyncio.StreamReader | None, most: int) -> str:
         size += len(block)
         if size > most:
             raise Refused(f"the answer is larger than {most / 2**20:.3g} MB: ask for fewer rows or columns")
-    return b"".join(blocks).decode("utf-8", "replace")
+    return b"".join(blocks)
 
 
-async def _run(*arguments: str) -> tuple[str, str]:
+async def _run(*arguments: str) -> tuple[bytes, str]:
     """Output and notes. Whatever happens to the process, this one lives on."""
     process = await asyncio.create_subprocess_exec(
         program(), "sql", *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
@@ -67,7 +67,7 @@ async def _run(*arguments: str) -> tuple[str, str]:
                 read.cancel()
             await asyncio.gather(*reads, return_exceptions=True)
             await process.communicate()  # what is in the pipes: before that it is not done
-    told = notes.strip()
+    told = notes.decode("utf-8", "replace").strip()
     if process.returncode != 0:
         raise Refused(told.removeprefix("roast: ") or "the query needs more memory, disk or time than it may have")
     return output, told
@@ -77,12 +77,16 @@ def _cell(value: Any) -> Any:
     return str(value) if isinstance(value, int) and abs(value) > EXACT else value
 
 
-def _as_json(output: str, heads: list[str], more: bool) -> str:
-    """Rows as lists: columns may share a name, and a browser would sort names that are numbers."""
-    rows = json.loads(output, object_pairs_hook=list)
-    columns = [name for name, _ in rows[0]] if rows else heads
-    return json.dumps({"columns": columns, "rows": [[_cell(value) for _, value in row] for row in rows], "more": more},
-                      separators=(",", ":"))
+def _as_json(output: bytes, heads: list[str], more: bool) -> str:
+    """Rows as lists: columns may share a name, and a browser would sort names that are numbers. The program writes a row a
+    line: one at a time, so that the answer is not in memory as objects, and other threads have their turn."""
+    rows: list[str] = []
+    columns = heads
+    for line in output.splitlines()[1:-1]:
+        row = json.loads(line.removesuffix(b","), object_pairs_hook=list)
+        columns = [name for name, _ in row] if not rows else columns
+        rows.append(json.dumps([_cell(value) for _, value in row], separators=(",", ":")))
+    return f'{{"columns":{json.dumps(columns)},"rows":[{",".join(rows)}],"more":{json.dumps(more)}}}'
 
 
 class Asker:
@@ -99,11 +103,12 @@ class Asker:
         async with self._turns:
             if form == "csv":
                 output, told = await _run("--csv", "--safe", *limits)
-                return output + (f"# there are more rows: these are the first {ROWS}\n" if "more rows" in told else "")
+                more = f"# there are more rows: these are the first {ROWS}\n" if "more rows" in told else ""
+                return output.decode("utf-8", "replace") + more
             output, told = await _run("--json", *limits)
             heads = []
-            if output.strip() == "[]":  # which does not name the columns
-                heads = next(csv.reader([(await _run("--csv", *limits))[0]]), [])
+            if output.strip() == b"[]":  # which does not name the columns
+                heads = next(csv.reader([(await _run("--csv", *limits))[0].decode("utf-8", "replace")]), [])
         return await asyncio.to_thread(_as_json, output, heads, "more rows" in told)
 
     async def tables(self, run: str) -> dict[str, list[str]]:
@@ -111,7 +116,7 @@ class Asker:
         async with self._turns:
             output, _ = await _run("--", run)
         found: dict[str, list[str]] = {}
-        for line in output.splitlines():
+        for line in output.decode("utf-8", "replace").splitlines():
             if not line.startswith(" "):
                 found[line.strip()] = []
             elif found:

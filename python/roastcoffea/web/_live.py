@@ -26,7 +26,7 @@ from roastcoffea.report._overview import quality, tiles
 from roastcoffea.report._tables import TABLES
 from roastcoffea.results import open_run
 
-__all__ = ["LiveRun"]
+__all__ = ["LiveRun", "in_order", "look_at_all"]
 
 BINS = 120  # of the chart
 FAILURES, WORKERS = 10, 100  # that are shown
@@ -130,8 +130,6 @@ class LiveRun:
     def __init__(self, path: str) -> None:
         self.path = path
         self._which: Any = None  # the file, and the start of the run in it
-        self._whole: dict[str, str] = {}
-        self._due = 0.0
         self._begin()
 
     def _begin(self) -> None:
@@ -234,30 +232,23 @@ class LiveRun:
             f'<polyline points="{points}" vector-effect="non-scaling-stroke"></polyline></svg><p class="note">{text(told)}</p>'
         )
 
-    # ---- the whole run ----
 
-    def is_due(self) -> bool:
-        return time.monotonic() >= self._due
+def look_at_all(path: str) -> tuple[dict[str, str], float]:
+    """The parts that need all of a run, and the seconds until the next look at it."""
+    began = time.process_time()  # other threads take part in the work
+    when = datetime.now(UTC)
+    made = whole_parts(Source(open_run(path)))
+    pause = PAUSE * (time.process_time() - began)
+    if pause > OLD:
+        made["age"] = (f'<p class="note">Findings, budget, figures and tables are as of {when:%H:%M:%S} UTC. All chunks of a '
+                       f"run this large are looked at every {text(format_value(pause, 's'))}.</p>")
+    return made, pause
 
-    def look_at_all(self) -> None:
-        """Reads the whole run: findings, budget, figures, tables."""
-        began = time.process_time()  # other threads take part in the work
-        when = datetime.now(UTC)
-        try:
-            made = whole_parts(Source(open_run(self.path)))
-        finally:
-            took = time.process_time() - began
-            self._due = time.monotonic() + PAUSE * took
-        if PAUSE * took > OLD:
-            made["age"] = (f'<p class="note">Findings, budget, figures and tables are as of {when:%H:%M:%S} UTC. All chunks of a '
-                           f"run this large are looked at every {text(format_value(PAUSE * took, 's'))}.</p>")
-        self._whole = made
 
-    def parts(self, quick: dict[str, str]) -> dict[str, str]:
-        """All parts in their order; those without anything in them are left out."""
-        order = ("progress", "tiles", "age", "failures", "findings", "budget", "time", "workers", "tables", "quality")
-        every = {**self._whole, **quick}
-        return {key: every[key] for key in order if every.get(key)}
+def in_order(parts: dict[str, str]) -> dict[str, str]:
+    """Those without anything in them are left out."""
+    order = ("progress", "tiles", "age", "failures", "findings", "budget", "time", "workers", "tables", "quality")
+    return {key: parts[key] for key in order if parts.get(key)}
 
 
 def _failed_tries(run: _core.Run) -> str:

@@ -25,13 +25,12 @@ import tornado.web
 
 from roastcoffea.web import _ask
 from roastcoffea.web._access import HEADERS, Access, policy_of
+from roastcoffea.web._helper import Helper, Helpers
 from roastcoffea.web._index import Index, Unreadable
-from roastcoffea.web._live import LiveRun
+from roastcoffea.web._live import in_order
 from roastcoffea.web._pages import Pages
 from roastcoffea.report._document import own_scripts
 from roastcoffea.report._page import library
-from roastcoffea.results import compare, open_run
-from roastcoffea.scaling_runs import scaling
 
 __all__ = ["Board", "allow_connections"]
 
@@ -41,21 +40,34 @@ STATIC = {file.name: file for file in
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 KEPT_PAGES, KEPT_LIVE, MOST_RUNS, MOST_FILES = 8, 8, 64, 8192
 FIRST_WAIT = 1.0  # seconds for findings and budget of a live run; without them, the page shows the rest
+AGAIN = 10  # times as long as a look took that failed, the board waits before the next one
 
 
 class Live:
     """The page of a run that goes on: its parts, each with the version in which it changed."""
 
     def __init__(self, path: str) -> None:
-        self.run = LiveRun(path)
+        self.path = path
+        self.helper = Helper()  # has read what came before
         self.lock = asyncio.Lock()  # one look at a time
         self.stamp: Any = None
         # Larger than any version of an earlier object for the same run, which was dropped to make room: a page may know it.
         self.version = time.time_ns() // 1000
         self.parts: dict[str, tuple[int, str]] = {}
         self.quick: dict[str, str] = {}
+        self.all: dict[str, str] = {}
         self.whole: asyncio.Future[None] | None = None  # the look at all of it
         self.whole_stamp: Any = None
+        self.due = 0.0  # when there may be the next one
+
+    async def look_at_all(self, helpers: Helpers) -> None:
+        began = time.monotonic()
+        try:
+            self.all, pause = json.loads(await helpers.ask("look at all", self.path))
+            self.due = time.monotonic() + pause
+        except BaseException:
+            self.due = time.monotonic() + AGAIN * (time.monotonic() - began)
+            raise
 
     def take(self, parts: dict[str, str]) -> None:
         self.version += 1
@@ -76,29 +88,31 @@ class Board:
     def __init__(self, folder: str | os.PathLike[str], access: Access, base: str = "/") -> None:
         self.index, self.access = Index(folder), access
         self.pages = Pages(f"/{base.strip('/')}/" if base.strip("/") else "/")
-        # The list and quick answers do not wait for news of live runs, nor these for pages that take seconds.
-        self._quick, self._news, self._long = (ThreadPoolExecutor(count, "board") for count in (4, 2, 2))
+        self._threads = ThreadPoolExecutor(4, "board")
+        self.helpers = Helpers(2)
         self.asker = _ask.Asker()
         self._made: OrderedDict[Any, Awaitable[str]] = OrderedDict()
         self._live: OrderedDict[str, Live] = OrderedDict()
 
-    async def work(self, function: Callable[..., Any], *arguments: Any, pool: ThreadPoolExecutor | None = None) -> Any:
-        """In a thread, so that the others need not wait."""
-        return await asyncio.get_running_loop().run_in_executor(pool or self._quick, function, *arguments)
+    async def work(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """In a thread, so that the others need not wait. What is in a measurement is read by the helpers instead."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
-    def close(self) -> None:
-        for pool in (self._quick, self._news, self._long):
-            pool.shutdown(wait=False, cancel_futures=True)
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self.helpers.close()
+        for kept in self._live.values():
+            await kept.helper.close()
 
     async def find(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = await self.work(self.index.find, name)
         return found
 
-    async def made(self, key: Any, make: Callable[[], str]) -> str:
+    async def made(self, key: Any, what: str, *arguments: Any) -> str:
         """A page that does not change; whoever asks meanwhile waits for the same one."""
         task = self._made.get(key)
         if task is None:
-            task = self._made[key] = asyncio.ensure_future(self.work(make, pool=self._long))
+            task = self._made[key] = asyncio.ensure_future(self.helpers.ask(what, self.pages.base, *arguments))
             while len(self._made) > KEPT_PAGES:
                 self._made.popitem(last=False)
         self._made.move_to_end(key)
@@ -112,31 +126,27 @@ class Board:
         kept = self._live.setdefault(run["name"], Live(run["path"]))
         self._live.move_to_end(run["name"])
         while len(self._live) > KEPT_LIVE:
-            self._live.popitem(last=False)
+            await self._live.popitem(last=False)[1].helper.close()
         async with kept.lock:
             stamp = await self.work(_stamp, run["path"])
             if stamp != kept.stamp:
-                kept.quick = await self.work(kept.run.look, pool=self._news)
+                kept.quick = json.loads(await kept.helper.ask("look", kept.path))
                 kept.stamp = stamp
             await self._look_at_all(kept, stamp)
-            kept.take(kept.run.parts(kept.quick))
+            kept.take(in_order(kept.all | kept.quick))
         return {"state": run["state"], **kept.since(version)}
 
     async def _look_at_all(self, kept: Live, stamp: Any) -> None:
         """In the background. The first time it is waited for a moment: most runs are read by then."""
         waits = kept.whole is None
-        if kept.whole is None or (kept.whole.done() and kept.run.is_due() and stamp != kept.whole_stamp):
+        if kept.whole is None or (kept.whole.done() and time.monotonic() >= kept.due and stamp != kept.whole_stamp):
             kept.whole_stamp = stamp
-            kept.whole = asyncio.ensure_future(self.work(kept.run.look_at_all, pool=self._long))
+            kept.whole = asyncio.ensure_future(kept.look_at_all(self.helpers))
             kept.whole.add_done_callback(lambda done: done.cancelled() or done.exception())  # told when it is asked for
         if waits:
             await asyncio.wait([kept.whole], timeout=FIRST_WAIT)
         if kept.whole.done():
-            try:
-                kept.whole.result()
-            except BaseException:
-                kept.whole = None  # the next one tries again
-                raise
+            kept.whole.result()
 
     def application(self) -> tornado.web.Application:
         base = self.pages.base
@@ -303,7 +313,7 @@ class Run(Handler):
             self.finish(self.board.pages.live(name))
             return
         key = (name, str(await self.board.work(_stamp, run["path"])))
-        self.send(await self.board.made(key, lambda: self.board.pages.report(name, open_run(run["path"]))))
+        self.send(await self.board.made(key, "report", name, run["path"]))
 
 
 class RunApi(Handler):
@@ -323,21 +333,20 @@ class Several(Handler):
             raise Refusal(400, "Which runs?", f"Tick two runs or more, up to {MOST_RUNS}.")
         return [(await self.board.find(name))["path"] for name in names]
 
-
-    async def show(self, kind: str, make: Callable[[list[str]], str]) -> None:
+    async def show(self, kind: str) -> None:
         paths = await self.paths()
         stamps = await self.board.work(lambda: [str(_stamp(path)) for path in paths])
-        self.send(await self.board.made((kind, *paths, *stamps), lambda: make(paths)))
+        self.send(await self.board.made((kind, *paths, *stamps), kind, paths))
 
 
 class Compare(Several):
     async def get(self) -> None:
-        await self.show("compare", lambda paths: self.board.pages.comparison([compare(paths[0], path) for path in paths[1:]]))
+        await self.show("comparison")
 
 
 class Scaling(Several):
     async def get(self) -> None:
-        await self.show("scaling", lambda paths: self.board.pages.scaling(scaling(paths)))
+        await self.show("scaling")
 
 
 class Ask(Handler):

@@ -4,6 +4,7 @@
 #include <zstd_errors.h>
 
 #include "base/crc32c.h"
+#include "roast/store.h"
 #include "store/database/db.h"
 
 const roast_frame roast_part_frame = {"part of a run", {'R', 'C', 'R', 'P'}, 1};
@@ -109,12 +110,22 @@ roast_status roast_part_walk_begin(roast_part_walk *walk, sqlite3 *db, roast_par
     return code == SQLITE_OK ? ROAST_OK : roast_db_fail(db, code, err);
 }
 
+/* A blob may be parsed, which takes many times its size. */
+static size_t most_of(roast_str name) {
+    static const size_t front = sizeof ROAST_PART_BLOB - 1;
+    bool blob = name.len > front && memcmp(name.data, ROAST_PART_BLOB, front) == 0;
+    return blob ? ROAST_STORE_MAX_FILE : ROAST_PART_MAX;
+}
+
 static roast_status unpack(roast_part_walk *walk, const void *packed, size_t len,
                            roast_error *err) {
     unsigned long long size = ZSTD_getFrameContentSize(packed, len);
     if (size > ROAST_PART_MAX) /* two larger numbers mean "not stated" and "no frame" */
         return roast_db_damaged(err, "part %lld is not compressed as it should be",
                                 (long long)walk->id);
+    if (size > most_of(walk->name))
+        return roast_error_set(err, ROAST_ELIMIT, "run.sqlite", -1,
+                               "part %lld is too long: %llu MiB", (long long)walk->id, size >> 20);
     walk->bytes.len = 0;
     if (roast_buffer_reserve(&walk->bytes, (size_t)size + 1) != ROAST_OK)
         return no_memory(err);

@@ -24,6 +24,7 @@ struct roast_store {
     roast_stored_blob *blobs;
     size_t blobs_capacity;
     uint32_t n_blobs;
+    size_t bytes_of_blobs;
     roast_stored_file *files;
     size_t files_capacity;
     uint32_t n_files;

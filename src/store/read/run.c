@@ -195,6 +195,11 @@ static roast_status take_blob(roast_store *store, const roast_part_walk *part, r
     static const size_t front = sizeof ROAST_PART_BLOB - 1;
     roast_stored_blob blob = {{part->name.data + front, part->name.len - front},
                               {(const char *)part->bytes.data, part->bytes.len}};
+    enum { MOST = 4 * ROAST_STORE_MAX_FILE };
+    if (blob.bytes.len > MOST - store->bytes_of_blobs)
+        return roast_error_set(err, ROAST_ELIMIT, "run.sqlite", -1,
+                               "the blobs have more than %d MiB together", MOST >> 20);
+    store->bytes_of_blobs += blob.bytes.len;
     void *blobs = store->blobs;
     roast_status status = roast_array_reserve(&blobs, &store->blobs_capacity, sizeof *store->blobs,
                                               store->n_blobs + 1);
