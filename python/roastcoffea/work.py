@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roastcoffea._core import Run
+from roastcoffea.decorator import is_tracked
 from roastcoffea.endings import describe_error, is_interrupt, pieces_in
 from roastcoffea.preprocess_watch import BadFile
-from roastcoffea.runner_watch import RunnerCall, Tasks, is_tracked
+from roastcoffea.runner_watch import RunnerCall, Tasks
 
 __all__ = ["Work", "piece_of"]
 
