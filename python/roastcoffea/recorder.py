@@ -13,12 +13,12 @@ from roastcoffea.backends._executors import kind_of
 from roastcoffea.backends.source import Source
 from roastcoffea.decorator import bare, is_tracked
 from roastcoffea.guard import Notes, attempt, warn
-from roastcoffea.identity import RunIdentity
+from roastcoffea.identity import RunIdentity, piece_of
 from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import Pieces
 from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall
-from roastcoffea.work import Work, piece_of
+from roastcoffea.work import Work
 
 __all__ = ["Recorder"]
 
