@@ -1,8 +1,8 @@
 /* CurrentChunk: what processor._roastcoffea_current_chunk is while process() runs.
  *
  * The attribute belongs to the processor, which several threads may share; so this object represents "the chunk
- * that the calling thread has open" and delegates to the dict of that chunk. In a thread
- * without an open chunk it is an empty mapping that ignores changes; the chunk of another thread counts them. */
+ * that the calling thread has open" and delegates to the dict of that chunk. In a thread without an open chunk it is an
+ * empty mapping that ignores changes; the chunk of another thread counts them. */
 #include "worker/current_chunk.h"
 
 #include "common/quiet.h"

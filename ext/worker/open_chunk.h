@@ -39,7 +39,7 @@ typedef struct open_chunk {
     PyObject *places; /* dict: (name, kind, parent) to the section; NULL until there are many */
     int32_t top;      /* the innermost open section, -1: none */
     int64_t dropped_sections; /* too many, or entered by another thread */
-    PyObject *mapping; /* the dict of CurrentChunk; NULL until it is read */
+    PyObject *mapping;        /* the dict of CurrentChunk; NULL until it is read */
 } open_chunk;
 
 /* Begins the chunk of the calling thread, which has none. NULL if memory is short (a fault is counted). */

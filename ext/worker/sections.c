@@ -2,7 +2,8 @@
  *
  * A value goes to the mapping that somebody put into processor._roastcoffea_current_chunk, or to the chunk that this
  * thread has open, whichever object is named: process() may call that of another processor. Without a chunk or a mapping,
- * the value is dropped; if another thread has a chunk open for the processor, that chunk counts it. A fault of ours in here is counted and never reaches the user. */
+ * the value is dropped; if another thread has a chunk open for the processor, that chunk counts it. A fault of ours in
+ * here is counted and never reaches the user. */
 #include "worker/sections.h"
 
 #include "common/errors.h"

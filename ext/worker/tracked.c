@@ -1,8 +1,8 @@
 /* track_metrics: the decorator of process().
  *
- * Switched off it is two attribute look-ups. Switched on it opens a chunk, calls process(), and leaves one
- * record with the channel or in the output, and one on the processor. A fault of ours is counted; the user's result or
- * exception goes through unchanged. */
+ * Switched off it is two attribute look-ups. Switched on it opens a chunk, calls process(), and leaves one record with
+ * the channel or in the output, and one on the processor. A fault of ours is counted; the user's result or exception goes
+ * through unchanged. */
 #include "records/chunk_log.h"
 #include "worker/current_chunk.h"
 #include "common/errors.h"
@@ -325,8 +325,7 @@ static void end_call(call *c, PyObject *result) {
         PyObject *carried = hand_over(c->state, topic, log, exception != NULL);
         if (put_onto_processor(c->state, c->processor, log) != 0)
             ext_count_fault("the chunk could not be kept on the processor", NULL);
-        if (result != NULL && carried != NULL &&
-            put_into_output(c->state, result, carried) != 0)
+        if (result != NULL && carried != NULL && put_into_output(c->state, result, carried) != 0)
             ext_count_fault("the chunk could not be put into the output", NULL);
         Py_XDECREF(carried);
         Py_DECREF(log);

@@ -90,7 +90,7 @@ def needs_us(processor: Any) -> bool:
 
 def _has_decorator(function: Any) -> bool:
     for _ in range(100):  # an object may wrap itself
-        if isinstance(function, track_metrics):
-            return True
+        if function is None or isinstance(function, track_metrics):
+            break
         function = inspect.getattr_static(function, "__wrapped__", None)
-    return False
+    return isinstance(function, track_metrics)

@@ -308,8 +308,8 @@ bool roast_row_read(const roast_chunklog *log, roast_bytes row, uint64_t fields,
 bool roast_row_lacks_something(const roast_chunklog *log, uint64_t index) {
     roast_bytes row = roast_row_at(log, index);
     roast_bytes_skip(&row, ROAST_ROW_REFS + 1, UINT64_MAX); /* the sequence is before the mask */
-    const uint64_t either =
-        ROAST_ROW_CUSTOMS | ROAST_CHUNK_HAS(dropped_sections) << ROAST_ROW_FLAG_BITS;
+    const uint64_t either = ROAST_ROW_CUSTOMS | ROAST_CHUNK_HAS(dropped_sections)
+                                                    << ROAST_ROW_FLAG_BITS;
     return (roast_bytes_number(&row, UINT64_MAX) & either) != 0;
 }
 

@@ -297,10 +297,11 @@ roast_status roast_run_note_left_out(roast_run *run, roast_error *err) {
                 ROAST_TRY(note_left_out(run, &custom, first, &more, err));
     }
     ROAST_TRY(note_count(run, more, "more values of chunks were left out", err));
-    return note_count(run, dropped,
-                      "uses of sections were not kept: in threads that process() started, or beyond "
-                      "65535 different ones in a chunk",
-                      err);
+    return note_count(
+        run, dropped,
+        "uses of sections were not kept: in threads that process() started, or beyond "
+        "65535 different ones in a chunk",
+        err);
 }
 
 void roast_run_set_replayed(roast_run *run, uint64_t chunks) {

@@ -157,12 +157,9 @@ static void test_work_item_in_words(void **state) {
 /* Names that are no text, as repr() writes them. */
 static void test_work_item_with_other_names(void **state) {
     (void)state;
-    static const char *const names[][2] = {{"2016", "2016"},
-                                           {"(2016, 7)", "(2016, 7)"},
-                                           {"np.int64(2016)", "2016"},
-                                           {"np.str_('tt')", "tt"},
-                                           {"-2.5", "-2.5"},
-                                           {"None", NULL}};
+    static const char *const names[][2] = {{"2016", "2016"},           {"(2016, 7)", "(2016, 7)"},
+                                           {"np.int64(2016)", "2016"}, {"np.str_('tt')", "tt"},
+                                           {"-2.5", "-2.5"},           {"None", NULL}};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         char text[256];
         roast_piece piece;
@@ -370,10 +367,13 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_workers),  cmocka_unit_test(test_work_item_in_words),
+        cmocka_unit_test(test_lost_workers),
+        cmocka_unit_test(test_work_item_in_words),
         cmocka_unit_test(test_work_item_with_other_names),
-        cmocka_unit_test(test_failed_pieces), cmocka_unit_test(test_pieces_that_others_know_of),
-        cmocka_unit_test(test_failed_tasks),  cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_failed_pieces),
+        cmocka_unit_test(test_pieces_that_others_know_of),
+        cmocka_unit_test(test_failed_tasks),
+        cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

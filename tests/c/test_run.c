@@ -203,9 +203,10 @@ static void test_sections_that_were_not_kept(void **state) {
     }
     assert_ok(roast_run_note_left_out(run, &err), err);
     assert_int_equal(1, roast_run_note_count(run));
-    assert_str("6 uses of sections were not kept: in threads that process() started, or beyond 65535 "
-               "different ones in a chunk",
-               roast_run_note(run, 0));
+    assert_str(
+        "6 uses of sections were not kept: in threads that process() started, or beyond 65535 "
+        "different ones in a chunk",
+        roast_run_note(run, 0));
     roast_run_free(run);
 }
 
