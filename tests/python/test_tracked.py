@@ -197,11 +197,25 @@ def test_metadata_of_wrong_types():
     chunk = only_chunk(
         Plain().process(Events(2, dataset=3, entrystart="x", entrystop=2**80, fileuuid=b"raw"))
     )
-    assert chunk["dataset"] is None
+    assert chunk["dataset"] == "3"
     assert chunk["entry_start"] is None
     assert chunk["entry_stop"] is None
     assert chunk["uuid"] is None
     assert chunk["num_events"] == 2
+
+
+class HasNoText:
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def test_names_that_are_no_text():
+    for name, text in ((2016, "2016"), ((2016, "A"), "(2016, 'A')"), (Path("/a/b.root"), "/a/b.root"), (None, None)):
+        chunk = only_chunk(Plain().process(Events(1, dataset=name, filename=name)))
+        assert (chunk["dataset"], chunk["file"]) == (text, text)
+    before = faults()["count"]
+    assert only_chunk(Plain().process(Events(1, dataset=HasNoText())))["dataset"] is None
+    assert faults()["count"] == before + 1
 
 
 def test_long_and_unicode_names():
