@@ -13,6 +13,7 @@ import threading
 import time
 import types
 import weakref
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
