@@ -100,10 +100,12 @@ def put(topic: str | None, log: ChunkLog, raised: bool) -> ChunkLog | None:
     if records is not None and not raised:
         records.append(log)
     earlier = None if topic is None else _send_apart(topic, log.copy(), raised)
-    if records is None and not raised:
-        return log if earlier is None else earlier + log
-    if records is not None and earlier is not None:
-        records.append(earlier)
+    if earlier is None:
+        return log if records is None and not raised else None
+    if records is None:
+        earlier += log
+        return earlier
+    records.append(earlier)
     return None
 
 
