@@ -93,6 +93,8 @@
  * state until then. */
 #define EXT_IMPORTS(X)                                                                             \
     X(mutable_mapping, "collections.abc", "MutableMapping")                                        \
+    X(default_dict, "collections", "defaultdict")                                                  \
+    X(user_dict, "collections", "UserDict")                                                        \
     X(dump_value, "roastcoffea.export.extras", "dump")                                             \
     X(load_value, "roastcoffea.export.extras", "load")                                             \
     X(current_task, "roastcoffea.tasks", "current")                                                \

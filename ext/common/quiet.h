@@ -13,6 +13,17 @@ static inline PyObject *ext_quiet_attr(PyObject *object, PyObject *name) {
     return value;
 }
 
+/* An attribute of ours on a user's object, from the instance's dict or from its type. __getattr__ is not asked: one
+ * that has a default for every name would switch on the measurement. A new reference. object may be NULL. */
+static inline PyObject *ext_own_attr(PyObject *object, PyObject *name) {
+    if (object == NULL || Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr)
+        return ext_quiet_attr(object, name);
+    PyObject *value = PyObject_GenericGetAttr(object, name);
+    if (value == NULL)
+        ext_pass_over("an attribute could not be read");
+    return value;
+}
+
 /* A new reference. mapping may be NULL, and need not be a mapping. */
 static inline PyObject *ext_quiet_item(PyObject *mapping, PyObject *key) {
     PyObject *value = NULL;

@@ -1,30 +1,30 @@
 /* CurrentChunk: what processor._roastcoffea_current_chunk is while process() runs.
  *
  * The attribute belongs to the processor, which several threads may share; so this object represents "the chunk
- * that the calling thread has open for that processor" and delegates to the dict of that chunk. In a thread
- * without an open chunk it is an empty mapping that ignores changes. */
+ * that the calling thread has open" and delegates to the dict of that chunk. In a thread without an open chunk it is an
+ * empty mapping that ignores changes; the chunk of another thread counts them. */
 #include "worker/current_chunk.h"
 
 #include "common/quiet.h"
 
 typedef struct current_object {
     PyObject_HEAD
-    PyObject *processor; /* only compared; NULL: none of its chunks is open any more */
-    Py_ssize_t users;    /* open chunks, over all threads */
+    PyObject *processor; /* only compared; NULL: none of its calls goes on any more */
+    Py_ssize_t users;    /* calls of process(), over all threads */
 } current_object;
 
 /* The dict of the calling thread's chunk; a new reference. */
 static PyObject *resolve(PyObject *op) {
     ext_state *state = ext_state_of_final(Py_TYPE(op));
     PyObject *processor = ((current_object *)op)->processor;
-    open_chunk *chunk = processor != NULL ? open_chunk_of(processor) : NULL;
+    open_chunk *chunk = processor != NULL ? open_chunk_here() : NULL;
     if (chunk == NULL)
         return PyDict_New();
     return Py_XNewRef(open_chunk_mapping(state, chunk));
 }
 
 PyObject *ext_current_chunk_attach(ext_state *state, PyObject *processor) {
-    PyObject *there = ext_quiet_attr(processor, state->str_current_chunk);
+    PyObject *there = ext_own_attr(processor, state->str_current_chunk);
     if (there != NULL && Py_TYPE(there) == state->type_current_chunk &&
         ((current_object *)there)->processor == processor) {
         ((current_object *)there)->users++;
@@ -48,7 +48,7 @@ void ext_current_chunk_detach(ext_state *state, PyObject *processor, PyObject *o
     current_object *current = (current_object *)op;
     if (current != NULL && --current->users == 0) {
         current->processor = NULL;
-        PyObject *there = ext_quiet_attr(processor, state->str_current_chunk);
+        PyObject *there = ext_own_attr(processor, state->str_current_chunk);
         /* Somebody may have put something else there meanwhile: that stays. */
         if (there == op && PyObject_SetAttr(processor, state->str_current_chunk, NULL) != 0)
             ext_pass_over("the current chunk could not be taken off the processor");
@@ -73,6 +73,8 @@ static PyObject *current_get(PyObject *op, PyObject *key) {
 }
 
 static int current_set(PyObject *op, PyObject *key, PyObject *value) {
+    if (open_chunk_here() == NULL)
+        open_chunk_miss(((current_object *)op)->processor);
     ASK_DICT(int, -1, value != NULL ? PyDict_SetItem(dict, key, value) : PyDict_DelItem(dict, key))
 }
 

@@ -39,6 +39,16 @@ roast_str ext_hold_text(ext_holder *holder, PyObject *object) {
     return held != NULL && hold(holder, held) ? text : (roast_str){NULL, 0};
 }
 
+/* The same for a name, which need not be a str: Coffea takes a year as a dataset, or a path as a file. */
+static roast_str hold_name(ext_holder *holder, PyObject *object) {
+    if (object != NULL && object != Py_None && !PyUnicode_Check(object)) {
+        Py_SETREF(object, PyObject_Str(object));
+        if (object == NULL)
+            ext_count_fault("a name could not be read", NULL);
+    }
+    return ext_hold_text(holder, object);
+}
+
 #define SET_FIELD(chunk, field, object)                                                            \
     do {                                                                                           \
         if (ext_quiet_int(object, &(chunk)->field))                                                \
@@ -294,9 +304,9 @@ static void put_events(ext_state *state, PyObject *events, ext_holder *holder, r
     }
     ext_pass_over("the number of events could not be read");
     PyObject *metadata = ext_quiet_attr(events, state->str_metadata);
-    out->dataset = ext_hold_text(holder, ext_quiet_item(metadata, state->str_dataset));
-    out->file = ext_hold_text(holder, ext_quiet_item(metadata, state->str_filename));
-    out->treename = ext_hold_text(holder, ext_quiet_item(metadata, state->str_treename));
+    out->dataset = hold_name(holder, ext_quiet_item(metadata, state->str_dataset));
+    out->file = hold_name(holder, ext_quiet_item(metadata, state->str_filename));
+    out->treename = hold_name(holder, ext_quiet_item(metadata, state->str_treename));
     out->uuid = ext_hold_text(holder, ext_quiet_item(metadata, state->str_fileuuid));
     SET_FIELD(out, entry_start, ext_quiet_item(metadata, state->str_entrystart));
     SET_FIELD(out, entry_stop, ext_quiet_item(metadata, state->str_entrystop));

@@ -5,7 +5,8 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
-static _Thread_local open_chunk *innermost;
+static _Thread_local open_chunk *here;
+static open_chunk *all;          /* of all threads; under the GIL */
 static uint64_t next_serial = 1; /* under the GIL */
 
 /* ---- sections ---- */
@@ -177,25 +178,21 @@ PyObject *open_chunk_mapping(ext_state *state, open_chunk *chunk) {
 
 /* ---- life ---- */
 
-open_chunk *open_chunk_of(PyObject *processor) {
-    for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
-        if (chunk->processor == processor)
-            return chunk;
-    return NULL;
-}
-
-open_chunk *open_chunk_of_events(PyObject *events) {
-    for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
-        if (events == Py_None || chunk->events == events)
-            return chunk;
-    return NULL;
+open_chunk *open_chunk_here(void) {
+    return here;
 }
 
 open_chunk *open_chunk_if_alive(open_chunk *wanted, uint64_t serial) {
-    for (open_chunk *chunk = innermost; chunk != NULL; chunk = chunk->outer)
-        if (chunk == wanted)
-            return chunk->serial == serial ? chunk : NULL;
-    return NULL;
+    return here != NULL && here == wanted && here->serial == serial ? here : NULL;
+}
+
+void open_chunk_miss(PyObject *processor) {
+    open_chunk *chunk = all;
+    while (chunk != NULL && processor != Py_None && chunk->processor != processor &&
+           chunk->events != processor)
+        chunk = chunk->next;
+    if (chunk != NULL)
+        chunk->dropped_sections++;
 }
 
 open_chunk *open_chunk_begin(PyObject *processor, PyObject *events) {
@@ -208,8 +205,8 @@ open_chunk *open_chunk_begin(PyObject *processor, PyObject *events) {
     chunk->processor = processor;
     chunk->events = events;
     chunk->top = -1;
-    chunk->outer = innermost;
-    innermost = chunk;
+    chunk->next = all;
+    all = here = chunk;
     return chunk;
 }
 
@@ -323,12 +320,14 @@ static void put_process_cpu(bool known, int64_t others, roast_chunk *out) {
     out->have |= ROAST_CHUNK_HAS(cpu_process_ns);
 }
 
-static void leave_stack(open_chunk *chunk) {
-    for (open_chunk **link = &innermost; *link != NULL; link = &(*link)->outer)
-        if (*link == chunk) {
-            *link = chunk->outer;
-            break;
-        }
+static void leave_thread(open_chunk *chunk) {
+    open_chunk **link = &all;
+    while (*link != NULL && *link != chunk)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = chunk->next;
+    if (here == chunk)
+        here = NULL;
 }
 
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
@@ -352,14 +351,14 @@ void open_chunk_measure(open_chunk *chunk, roast_chunk *out) {
         out->dropped_sections = chunk->dropped_sections;
         out->have |= ROAST_CHUNK_HAS(dropped_sections);
     }
-    leave_stack(chunk);
+    leave_thread(chunk);
 }
 
 void open_chunk_end(open_chunk *chunk) {
     int64_t unused;
     roast_sampler_close(chunk->watch, 0);
     roast_helpers_end(&chunk->helpers, -1, &unused);
-    leave_stack(chunk);
+    leave_thread(chunk);
     for (size_t i = 0; i < chunk->n_sections; i++)
         Py_DECREF(chunk->sections[i].name);
     Py_XDECREF(chunk->mapping);

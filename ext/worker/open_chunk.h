@@ -1,7 +1,7 @@
 /* The chunk that a thread is processing right now.
  *
- * It is kept per thread, so two threads that share one processor never mix; process() inside process()
- * stacks. All functions need the GIL. */
+ * It is kept per thread, so two threads that share one processor never mix. A thread has one chunk at most: process()
+ * inside process() is a part of it. All functions need the GIL. */
 #ifndef ROAST_EXT_OPEN_CHUNK_H
 #define ROAST_EXT_OPEN_CHUNK_H
 
@@ -25,10 +25,10 @@ typedef struct open_section {
 } open_section;
 
 typedef struct open_chunk {
-    struct open_chunk *outer;
+    struct open_chunk *next; /* of all threads */
     uint64_t serial;     /* different for each chunk: a late tracker sees that its chunk is gone */
-    PyObject *processor; /* borrowed: the caller of process() holds it */
-    PyObject *events;    /* borrowed likewise; NULL: none were given */
+    PyObject *processor; /* only compared, like events */
+    PyObject *events;    /* NULL: none were given */
     roast_mono start;
     roast_utc start_utc;
     roast_reading before;
@@ -38,24 +38,24 @@ typedef struct open_chunk {
     size_t n_sections, capacity;
     PyObject *places; /* dict: (name, kind, parent) to the section; NULL until there are many */
     int32_t top;      /* the innermost open section, -1: none */
-    int64_t dropped_sections;
-    PyObject *mapping; /* the dict of CurrentChunk; NULL until it is read */
+    int64_t dropped_sections; /* too many, or entered by another thread */
+    PyObject *mapping;        /* the dict of CurrentChunk; NULL until it is read */
 } open_chunk;
 
-/* Begins a chunk of the calling thread. NULL if memory is short (a fault is counted). */
+/* Begins the chunk of the calling thread, which has none. NULL if memory is short (a fault is counted). */
 open_chunk *open_chunk_begin(PyObject *processor, PyObject *events);
 /* Takes the readings and the clock: from here on it is the user's time. */
 void open_chunk_start(open_chunk *chunk);
-/* Takes the clock and the readings at the end into `out`, closes all sections, and takes the chunk off the stack of its
- * thread. */
+/* Takes the clock and the readings at the end into `out`, closes all sections, and takes the chunk from its thread. */
 void open_chunk_measure(open_chunk *chunk, roast_chunk *out);
-/* Takes it off the stack, if it is still there, and frees it. */
+/* Takes it from its thread, if that still has it, and frees it. */
 void open_chunk_end(open_chunk *chunk);
 
-/* The innermost chunk that this thread has open for a processor; NULL: none. */
-open_chunk *open_chunk_of(PyObject *processor);
-/* The same for the events of a chunk, or for any chunk if `events` is None: a function has no processor to name. */
-open_chunk *open_chunk_of_events(PyObject *events);
+/* The chunk of the calling thread; NULL: none. */
+open_chunk *open_chunk_here(void);
+/* Counts a section of a thread without a chunk as dropped, in the chunk that another thread has open for that processor
+ * or those events, or in any if it is None. */
+void open_chunk_miss(PyObject *processor);
 /* The chunk, if this thread still has it open. */
 open_chunk *open_chunk_if_alive(open_chunk *chunk, uint64_t serial);
 

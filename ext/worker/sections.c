@@ -1,8 +1,9 @@
 /* track_time, track_memory, track_bytes and record_metric().
  *
- * A value goes to the chunk that this thread has open for the processor, or to the mapping that somebody put into
- * processor._roastcoffea_current_chunk. Where process() is a function, its events or None stand for the processor.
- * Without a chunk or a mapping, the value is dropped. A fault of ours in here is counted and never reaches the user. */
+ * A value goes to the mapping that somebody put into processor._roastcoffea_current_chunk, or to the chunk that this
+ * thread has open, whichever object is named: process() may call that of another processor. Without a chunk or a mapping,
+ * the value is dropped; if another thread has a chunk open for the processor, that chunk counts it. A fault of ours in
+ * here is counted and never reaches the user. */
 #include "worker/sections.h"
 
 #include "common/errors.h"
@@ -20,18 +21,15 @@ typedef struct target {
 } target;
 
 static target find_target(ext_state *state, PyObject *processor) {
-    target found = {open_chunk_of_events(processor), NULL};
-    if (found.chunk != NULL || processor == Py_None)
-        return found;
-    PyObject *current = ext_quiet_attr(processor, state->str_current_chunk);
-    if (current == NULL || Py_TYPE(current) == state->type_current_chunk) {
-        found.chunk = open_chunk_of(processor);
-        Py_XDECREF(current);
-    } else if (!ext_is_mutable_mapping(current)) {
-        Py_DECREF(current);
-    } else {
-        found.foreign = current;
-    }
+    target found = {open_chunk_here(), NULL};
+    PyObject *current =
+        processor != Py_None ? ext_own_attr(processor, state->str_current_chunk) : NULL;
+    if (current != NULL && Py_TYPE(current) != state->type_current_chunk &&
+        ext_is_mutable_mapping(current))
+        return (target){NULL, current};
+    Py_XDECREF(current);
+    if (found.chunk == NULL)
+        open_chunk_miss(processor);
     return found;
 }
 

@@ -1,8 +1,8 @@
 /* track_metrics: the decorator of process().
  *
- * Switched off it is one attribute look-up. Switched on it opens a chunk, calls process(), and leaves one
- * record in the output and one on the processor. A fault of ours is counted; the user's result or
- * exception goes through unchanged. */
+ * Switched off it is two attribute look-ups. Switched on it opens a chunk, calls process(), and leaves one record with
+ * the channel or in the output, and one on the processor. A fault of ours is counted; the user's result or exception goes
+ * through unchanged. */
 #include "records/chunk_log.h"
 #include "worker/current_chunk.h"
 #include "common/errors.h"
@@ -111,7 +111,7 @@ static int collect_customs(ext_state *state, const open_chunk *open, ext_customs
 
 /* A str; NULL, without an exception, where the processor has none. */
 static PyObject *topic_of(ext_state *state, PyObject *processor) {
-    PyObject *topic = ext_quiet_attr(processor, state->str_topic);
+    PyObject *topic = ext_own_attr(processor, state->str_topic);
     if (topic != NULL && !PyUnicode_Check(topic))
         Py_CLEAR(topic);
     return topic;
@@ -157,37 +157,44 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, const ext_hol
 
 /* ---- delivery ---- */
 
-/* Sends a copy through the channel of the processor's topic: so the record survives if the chunk raised, the
- * output is not a mapping, or the worker dies later. A new reference to records for the output of this chunk, or NULL. */
-static PyObject *send_apart(ext_state *state, PyObject *topic, PyObject *log, bool raised) {
+/* Hands a copy over to roastcoffea.channel: so the record survives if the chunk raised, the output cannot take it along, or
+ * the worker dies later. A new reference to the records that the output of this chunk has to take along, or NULL. */
+static PyObject *hand_over(ext_state *state, PyObject *topic, PyObject *log, bool raised) {
     PyObject *done = NULL;
     PyObject *put = ext_import_put_record(state);
     PyObject *copy = put != NULL ? PyObject_CallMethodNoArgs(log, state->str_copy) : NULL;
     if (copy != NULL)
-        done = PyObject_CallFunctionObjArgs(put, topic, copy, raised ? Py_True : Py_False, NULL);
-    if (done == NULL)
-        ext_count_fault("a chunk could not be sent apart from the output", NULL);
-    if (done != NULL && !Py_IS_TYPE(done, state->type_chunk_log))
-        Py_CLEAR(done); /* None */
+        done = PyObject_CallFunctionObjArgs(put, topic != NULL ? topic : Py_None, copy,
+                                            raised ? Py_True : Py_False, NULL);
     Py_XDECREF(copy);
+    if (done == NULL) {
+        ext_count_fault("a chunk could not be sent apart from the output", NULL);
+        return Py_NewRef(log);
+    }
+    if (!Py_IS_TYPE(done, state->type_chunk_log))
+        Py_CLEAR(done); /* None */
     return done;
+}
+
+/* Whether Coffea merges such an output entry by entry, whatever the entries are. A class of the user's or of Coffea's
+ * may merge in its own way, in which a list of ours has no place. */
+static bool merges_entries(ext_state *state, PyObject *output) {
+    return PyDict_CheckExact(output) || PyODict_CheckExact(output) ||
+           (PyObject *)Py_TYPE(output) == ext_import_default_dict(state) ||
+           (PyObject *)Py_TYPE(output) == ext_import_user_dict(state);
 }
 
 /* The output's list of chunks, if it has one; else the new one. */
 static int put_into_output(ext_state *state, PyObject *output, PyObject *log) {
-    int is_mapping = PyDict_Check(output);
-    if (!is_mapping)
-        is_mapping = PyObject_IsInstance(output, state->mutable_mapping);
-    if (is_mapping <= 0)
-        return is_mapping;
     PyObject *there = NULL, *both = NULL;
-    if (PyDict_Check(output)) {
-        there = Py_XNewRef(PyDict_GetItemWithError(output, state->str_output_key));
-        if (there == NULL && PyErr_Occurred())
-            return -1;
-    } else if (ext_optional_item(output, state->str_output_key, &there) < 0) {
+    if (!merges_entries(state, output))
+        return PyErr_Occurred() ? -1 : 0;
+    /* A default_factory would make the entry. */
+    int found = PySequence_Contains(output, state->str_output_key);
+    if (found > 0)
+        found = ext_optional_item(output, state->str_output_key, &there);
+    if (found < 0)
         return -1;
-    }
     if (there != NULL && PyList_Check(there)) {
         both = PyNumber_Add(there, log);
         if (both == NULL) {
@@ -196,26 +203,15 @@ static int put_into_output(ext_state *state, PyObject *output, PyObject *log) {
         }
         log = both;
     }
-    int result = PyDict_CheckExact(output) ? PyDict_SetItem(output, state->str_output_key, log)
-                                           : PyObject_SetItem(output, state->str_output_key, log);
+    int result = PyObject_SetItem(output, state->str_output_key, log);
     Py_XDECREF(there);
     Py_XDECREF(both);
     return result;
 }
 
-/* The record of a chunk, and of tries before it that raised. */
-static void put_with_earlier(ext_state *state, PyObject *output, PyObject *log, PyObject *earlier) {
-    PyObject *all = earlier != NULL ? PyNumber_Add(earlier, log) : Py_NewRef(log);
-    if (all == NULL || put_into_output(state, output, all) != 0)
-        ext_count_fault("the chunk could not be put into the output", NULL);
-    Py_XDECREF(all);
-}
-
 /* processor._chunk_metrics: all that this very instance has seen. */
 static int put_onto_processor(ext_state *state, PyObject *processor, PyObject *log) {
-    PyObject *there = NULL;
-    if (ext_optional_attr(processor, state->str_chunk_metrics, &there) < 0)
-        return -1;
+    PyObject *there = ext_own_attr(processor, state->str_chunk_metrics);
     int result;
     if (there != NULL && PyList_Check(there)) {
         PyObject *same = PyNumber_InPlaceAdd(there, log);
@@ -326,31 +322,18 @@ static void end_call(call *c, PyObject *result) {
     open_chunk_end(c->open);
     ext_current_chunk_detach(c->state, c->processor, c->current);
     if (log != NULL) {
-        PyObject *earlier =
-            topic != NULL ? send_apart(c->state, topic, log, exception != NULL) : NULL;
+        PyObject *carried = hand_over(c->state, topic, log, exception != NULL);
         if (put_onto_processor(c->state, c->processor, log) != 0)
             ext_count_fault("the chunk could not be kept on the processor", NULL);
-        if (result != NULL)
-            put_with_earlier(c->state, result, log, earlier);
-        Py_XDECREF(earlier);
+        if (result != NULL && carried != NULL && put_into_output(c->state, result, carried) != 0)
+            ext_count_fault("the chunk could not be put into the output", NULL);
+        Py_XDECREF(carried);
         Py_DECREF(log);
     }
     Py_XDECREF(topic);
     ext_holder_release(&c->holder);
     ext_restore_exception(exception);
     unsaid_ns = roast_mono_since(told, roast_mono_now());
-}
-
-/* process(events): a plain function; process(self, events): a method. */
-static void bind_call(tracked_object *self, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *kwnames, call *c) {
-    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
-        if (PyUnicode_Compare(PyTuple_GET_ITEM(kwnames, i), self->state->str_events) == 0)
-            c->events = args[nargs + i];
-    bool method = nargs >= 2 || (nargs == 1 && c->events != NULL);
-    c->processor = method ? args[0] : (PyObject *)self;
-    if (c->events == NULL && nargs > 0)
-        c->events = args[method ? 1 : 0];
 }
 
 /* Takes the reference. A flag whose truth value raises is not set. */
@@ -364,10 +347,30 @@ static bool is_set(PyObject *flag) {
     return truth > 0;
 }
 
-static PyObject *measured_call(tracked_object *self, PyObject *const *args, size_t nargsf,
-                               PyObject *kwnames) {
-    call c = {.state = self->state};
-    bind_call(self, args, PyVectorcall_NARGS(nargsf), kwnames, &c);
+/* The object with the flag: of process(events) the function itself, if it is the processor; of process(self, events) its
+ * first argument. Borrowed; NULL: not switched on. */
+static PyObject *switched_on(tracked_object *self, PyObject *const *args, Py_ssize_t nargs) {
+    PyObject *flag = self->state->str_collect;
+    if (is_set(ext_own_attr((PyObject *)self, flag)))
+        return (PyObject *)self;
+    return nargs > 0 && is_set(ext_own_attr(args[0], flag)) ? args[0] : NULL;
+}
+
+/* The argument called events, or else the first one after self; NULL: there is none. */
+static PyObject *events_of(ext_state *state, bool method, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames) {
+    Py_ssize_t n_keywords = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < n_keywords; i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(kwnames, i), state->str_events) == 0)
+            return args[nargs + i];
+    return nargs + n_keywords > method ? args[method] : NULL;
+}
+
+static PyObject *measured_call(tracked_object *self, PyObject *processor, PyObject *const *args,
+                               size_t nargsf, PyObject *kwnames) {
+    call c = {.state = self->state, .processor = processor};
+    c.events = events_of(self->state, processor != (PyObject *)self, args,
+                         PyVectorcall_NARGS(nargsf), kwnames);
     begin_call(&c);
     if (ext_must_stop()) {
         call_off(&c);
@@ -378,16 +381,28 @@ static PyObject *measured_call(tracked_object *self, PyObject *const *args, size
     return ext_let_pass(result);
 }
 
+/* process() inside process(): a part of the chunk that is open. */
+static PyObject *inner_call(tracked_object *self, PyObject *processor, PyObject *const *args,
+                            size_t nargsf, PyObject *kwnames) {
+    PyObject *current = ext_current_chunk_attach(self->state, processor), *result = NULL;
+    if (!ext_must_stop())
+        result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    PyObject *exception = ext_take_exception();
+    ext_current_chunk_detach(self->state, processor, current);
+    ext_restore_exception(exception);
+    return ext_let_pass(result);
+}
+
 static PyObject *tracked_vectorcall(PyObject *op, PyObject *const *args, size_t nargsf,
                                     PyObject *kwnames) {
     tracked_object *self = (tracked_object *)op;
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyObject *processor = nargs > 0 && (nargs > 1 || kwnames != NULL) ? args[0] : op;
-    if (is_set(ext_quiet_attr(processor, self->state->str_collect)))
-        return measured_call(self, args, nargsf, kwnames);
+    PyObject *processor = switched_on(self, args, PyVectorcall_NARGS(nargsf));
     if (ext_must_stop())
         return ext_let_pass(NULL);
-    return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    if (processor == NULL)
+        return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    return (open_chunk_here() != NULL ? inner_call : measured_call)(self, processor, args, nargsf,
+                                                                    kwnames);
 }
 
 /* ---- the object: behaves like the function that it wraps ---- */

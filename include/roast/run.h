@@ -62,7 +62,7 @@ roast_status roast_run_describe_host(roast_run *run, roast_error *err);
 /* What could not be measured and why, in words; equal notes are added once. */
 roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err);
 /* Adds a note for each custom value that the run's chunks left out, with the reason; beyond twenty, only their
- * number. */
+ * number. And one with the number of sections that were not kept. */
 roast_status roast_run_note_left_out(roast_run *run, roast_error *err);
 uint32_t roast_run_note_count(const roast_run *run);
 roast_str roast_run_note(const roast_run *run, uint32_t index);

@@ -16,13 +16,13 @@ import time
 import weakref
 import zlib
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from roastcoffea._core import ChunkLog
 
-__all__ = ["SharedFile", "close", "deliver", "flush", "put", "register", "take_memory"]
+__all__ = ["SharedFile", "carried", "close", "deliver", "flush", "put", "register", "take_memory"]
 
 # A message costs its sender some 10 µs where many are sent, and on Dask, with the event loops of worker and scheduler,
 # 1 ms of CPU time: with one message a second or for this many chunks, messages take 0.1 % of a core at most.
@@ -79,9 +79,37 @@ def _way(topic: str) -> _Way:
     return _ways[kind]
 
 
-def put(topic: str, log: ChunkLog, raised: bool) -> ChunkLog | None:
-    """Takes ownership of the record of a chunk, and sends the records that are due. Returns records that the output of
-    this chunk takes along: on topics without a sender, tries of this process that raised have no output of their own."""
+_work = threading.local()
+
+
+@contextmanager
+def carried() -> Iterator[list[ChunkLog]]:
+    """Collects the records of this thread during a ``with`` block, so that the outputs need not take them along."""
+    outer, _work.records = getattr(_work, "records", None), []
+    try:
+        yield _work.records
+    finally:
+        _work.records = outer
+
+
+def put(topic: str | None, log: ChunkLog, raised: bool) -> ChunkLog | None:
+    """Takes the record of a chunk, and sends the records that are due. Returns the records that the output of this
+    chunk takes along; with `carried` there are none. On topics without a sender, tries of this process that raised,
+    which have no output, go with the next one."""
+    records: list[ChunkLog] | None = getattr(_work, "records", None)
+    if records is not None and not raised:
+        records.append(log)
+    earlier = None if topic is None else _send_apart(topic, log.copy(), raised)
+    if earlier is None:
+        return log if records is None and not raised else None
+    if records is None:
+        earlier += log
+        return earlier
+    records.append(earlier)
+    return None
+
+
+def _send_apart(topic: str, log: ChunkLog, raised: bool) -> ChunkLog | None:
     way = _way(topic)
     if way.send is None and not raised:
         return _take(_held[topic]) if topic in _held else None

@@ -1,9 +1,12 @@
-"""The decorator of process(), and how it is pickled."""
+"""The decorator of process(), how it is pickled, and which processors have it."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import sys
+import types
 from typing import Any
 
 from roastcoffea._core import track_metrics
@@ -59,3 +62,35 @@ def _goes_by_value(module: str) -> bool:
         return module in sys.modules["cloudpickle"].list_registry_pickle_by_value()
     except Exception:
         return False
+
+
+# ---- processors ----
+
+def bare(processor: Any) -> Any:
+    """The object that a decorated function asks whether it is switched on: of a function with some arguments given the
+    function, of a method its instance."""
+    while isinstance(processor, functools.partial):
+        processor = processor.func
+    is_method = isinstance(processor, types.MethodType) and isinstance(processor.__func__, track_metrics)
+    return processor.__self__ if is_method else processor
+
+
+def is_tracked(processor: Any) -> bool:
+    """Whether process() has our decorator."""
+    processor = bare(processor)
+    return _has_decorator(inspect.getattr_static(type(processor), "process", processor))
+
+
+def needs_us(processor: Any) -> bool:
+    """Whether a class of it has our decorator, so that workers need this package in any case."""
+    return is_tracked(processor) or any(
+        _has_decorator(value) for cls in type(bare(processor)).__mro__ for value in vars(cls).values()
+    )
+
+
+def _has_decorator(function: Any) -> bool:
+    for _ in range(100):  # an object may wrap itself
+        if function is None or isinstance(function, track_metrics):
+            break
+        function = inspect.getattr_static(function, "__wrapped__", None)
+    return isinstance(function, track_metrics)

@@ -1,4 +1,4 @@
-"""Finds the records that belong to a run.
+"""Finds the records that belong to a run, and names its pieces of work.
 
 A record contains the topic of its processor as a number. So a record of another run, replayed from a checkpoint, is
 recognised by its own contents, without a clock.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["RunIdentity"]
+__all__ = ["RunIdentity", "name_of", "piece_named", "piece_of"]
 
 _lock = threading.Lock()
 _open: list[RunIdentity] = []
@@ -48,3 +49,23 @@ class RunIdentity:
         with _lock:
             for run in _open if strangers else ():
                 run.mixed = run.mixed or run is self or run.topic in strangers
+
+
+def name_of(value: Any) -> str | None:
+    """A dataset or a file as text, as in the records: Coffea takes a year or a path as well. None has no name."""
+    if value is None or type(value) is str:
+        return value
+    try:
+        return str(value)
+    except Exception:  # code of the user's
+        return None
+
+
+def piece_named(dataset: Any, file: Any, treename: Any, start: Any, stop: Any) -> tuple[Any, ...]:
+    """A piece of work in the form of the engine."""
+    return name_of(dataset), name_of(file), name_of(treename), start, stop
+
+
+def piece_of(item: Any) -> tuple[Any, ...]:
+    """A WorkItem in the form of the engine."""
+    return piece_named(item.dataset, item.filename, item.treename, item.entrystart, item.entrystop)

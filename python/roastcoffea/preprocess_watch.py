@@ -156,6 +156,7 @@ def fetch_and_count(key: str, fetch: Callable[..., Any], *args: Any, **kwargs: A
                 fetch.__code__, {**fetch.__globals__, "uproot": View(fetch.__globals__["uproot"])}, fetch.__name__,
                 fetch.__defaults__, fetch.__closure__,
             )
+            original.__kwdefaults__ = fetch.__kwdefaults__
     except Exception:
         pass
     found = original(*args, **kwargs)

@@ -11,13 +11,14 @@ from roastcoffea._core import ChunkLog, Run
 from roastcoffea.aggregation.reports import sum_reports
 from roastcoffea.backends._executors import kind_of
 from roastcoffea.backends.source import Source
+from roastcoffea.decorator import bare, is_tracked
 from roastcoffea.guard import Notes, attempt, warn
-from roastcoffea.identity import RunIdentity
+from roastcoffea.identity import RunIdentity, piece_of
 from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import Pieces
-from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall, is_tracked
-from roastcoffea.work import Work, piece_of
+from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall
+from roastcoffea.work import Work
 
 __all__ = ["Recorder"]
 
@@ -209,7 +210,7 @@ def describe(call: RunnerCall) -> dict[str, Any]:
         "chunksize": getattr(runner, "chunksize", None),
         "maxchunks": getattr(runner, "maxchunks", None),
         "format": getattr(runner, "format", None),
-        "processor": _name_of(call.processor),
+        "processor": _name_of(bare(call.processor)),
     }
     if isinstance(fileset, Mapping):
         known["datasets"] = len(fileset)
@@ -230,10 +231,11 @@ class _Marked:
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
+        self._owner = bare(processor)
         self._marks: list[Mark] = []
 
     def put(self, topic: str) -> None:
-        processor = self.processor
+        processor = self._owner
         for owner, name, value, missing in (
             (processor, FLAG, True, False), (type(processor), FLAG, True, False), (processor, _TOPIC, topic, GONE),
         ):
@@ -251,9 +253,11 @@ class _Marked:
         # A processor without our decorator stays unchanged: it may be sent to a worker without this package.
         if not any(records):
             return
-        there = getattr(self.processor, _CHUNKS, None)
+        there = None
+        with suppress(Exception):
+            there = object.__getattribute__(self._owner, _CHUNKS)
         chunks = there if isinstance(there, ChunkLog) else ChunkLog().stay_here()
         for part in records:
             chunks.merge_unique(part)
         with suppress(Exception):
-            setattr(self.processor, _CHUNKS, chunks)
+            setattr(self._owner, _CHUNKS, chunks)

@@ -19,9 +19,11 @@ from contextvars import ContextVar, Token
 from importlib import import_module
 from typing import Any, Protocol
 
-from roastcoffea._core import now, track_metrics
+from roastcoffea._core import now
 from roastcoffea.backends._executors import kind_of, takes_in_turn
+from roastcoffea.carriage import carrying_records
 from roastcoffea.closures import argument, find, replace, with_arguments
+from roastcoffea.decorator import bare, is_tracked
 from roastcoffea.guard import attempt, hook, words
 from roastcoffea.marks import Mark
 from roastcoffea.preprocess_watch import METHODS, InTurn, Preprocessing, watch_files
@@ -29,7 +31,7 @@ from roastcoffea.progress import Counted
 from roastcoffea.skips import noting_skips
 from roastcoffea.tasks import Task, register
 
-__all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks", "is_tracked"]
+__all__ = ["FLAG", "OUTPUT_KEY", "RunnerCall", "RunnerWatch", "Tasks"]
 
 OUTPUT_KEY = "__roastcoffea_metrics__"
 REPLAYED_KEY = "__roastcoffea_replayed__"
@@ -101,14 +103,6 @@ class RunnerCall:
             found = output.pop(OUTPUT_KEY, None)
             if isinstance(found, list):
                 self.chunks.append(found)
-
-
-def is_tracked(processor: Any) -> bool:
-    """Whether process() has our decorator, so that workers need this package in any case."""
-    function = getattr(type(processor), "process", processor)
-    while function is not None and not isinstance(function, track_metrics):
-        function = getattr(function, "__wrapped__", None)
-    return function is not None
 
 
 class Tasks:
@@ -305,7 +299,7 @@ def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
 @hook("tracing may be measured as chunks")
 def _switch_off(options: dict[str, Any]) -> Mark | None:
     processor = options.get("processor_instance")
-    return None if options.get("trace") is None or processor is None else Mark(processor, FLAG, False)
+    return None if options.get("trace") is None or processor is None else Mark(bare(processor), FLAG, False)
 
 
 # ---- a call of an executor ----
@@ -348,8 +342,12 @@ def _begin_execution(
     if takes_in_turn(executor):
         call.in_turn = items = InTurn(call.items)
     call.tell("work_is_known")
-    closure = replace(function, work, _with_report(call, work) or work)
-    if not argument(work, "use_dataframes"):  # their output is no mapping
+    watched = _with_report(call, work) or work
+    dataframes = argument(work, "use_dataframes")  # their output is no mapping
+    if not dataframes:
+        watched = carrying_records(executor, watched, call.processor, OUTPUT_KEY)
+    closure = replace(function, work, watched)
+    if not dataframes:
         retries = getattr(type(call.runner), "automatic_retries", None)
         closure = noting_skips(executor, closure, retries, mark_skipped, SKIPPED_KEY)
     call.execution.append(now())
@@ -435,7 +433,8 @@ def _take_out(call: RunnerCall, wrapped: Any) -> None:
         call.processed = list(wrapped.get("processed", [] if call.skipped else call.items))
         call.returned = True
     finally:
-        call.take_chunks(wrapped.get("out"))
+        call.take_chunks(wrapped)
+        call.take_chunks(wrapped.get("out"))  # where process() ran without our entry beside it
 
 
 def _work_of(report: dict[str, Any], chunks: int, replayed: dict[str, Any]) -> dict[str, Any]:

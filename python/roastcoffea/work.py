@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roastcoffea._core import Run
+from roastcoffea.decorator import is_tracked
 from roastcoffea.endings import describe_error, is_interrupt, pieces_in
+from roastcoffea.identity import name_of, piece_named, piece_of
 from roastcoffea.preprocess_watch import BadFile
-from roastcoffea.runner_watch import RunnerCall, Tasks, is_tracked
+from roastcoffea.runner_watch import RunnerCall, Tasks
 
-__all__ = ["Work", "piece_of"]
+__all__ = ["Work"]
 
 Piece = tuple[Any, ...]
-
-
-def piece_of(item: Any) -> Piece:
-    """A WorkItem in the form of the engine."""
-    return item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
 
 
 @dataclass
@@ -71,7 +68,8 @@ class Work:
     def add_call(self, call: RunnerCall) -> None:
         ended = _Call(list(call.items), type(call.processor).__name__, call.returned)
         self._calls.append(ended)
-        ended.tasks, ended.tracked, ended.skipped = call.tasks, is_tracked(call.processor), dict(call.skipped)
+        ended.tasks, ended.tracked = call.tasks, is_tracked(call.processor)
+        ended.skipped = {piece_named(*piece): reason for piece, reason in call.skipped.items()}
         ended.datasets = set(call.fileset) if isinstance(call.fileset, Mapping) else set()
         ended.suspects = [*map(piece_of, call.failed), *pieces_in(call.error)]
         if call.returned and len(call.processed) < len(call.items):
@@ -97,7 +95,7 @@ class Work:
             dataset, file, _, start, stop = piece_of(item)
             ended.error |= {"dataset": dataset, "file": file, "entry_start": start, "entry_stop": stop}
         elif len(bad_files) == 1:
-            ended.error |= {"dataset": bad_files[0].dataset, "file": bad_files[0].file}
+            ended.error |= {"dataset": name_of(bad_files[0].dataset), "file": name_of(bad_files[0].file)}
 
     def add_bad_files(self, files: Iterable[BadFile]) -> None:
         """Files that failed in preprocessing, inside a call or before it."""
@@ -153,7 +151,7 @@ class Work:
             **known.counts(calls),
             "pieces_failed": sum(len(one.failed) for one in failures),
             "skipped_files": [
-                {"dataset": file.dataset, "file": file.file, "reason": file.reason}
+                {"dataset": name_of(file.dataset), "file": name_of(file.file), "reason": file.reason}
                 for call, one in zip(calls, failures)
                 for file in (*one.files, *_files_of(call, one.left_out))
             ],
@@ -223,7 +221,7 @@ class _Known:
         self._files.update(piece[:2] for piece in done or ())
         return _Failures(
             self._is_made_good(call),
-            [file for file in call.bad_files if (file.dataset, file.file) not in self._files],
+            [file for file in call.bad_files if (name_of(file.dataset), name_of(file.file)) not in self._files],
             self._take(call, call.left_out),
             self._take(call, [item for item in call.items if piece_of(item) in self._failed]),
         )

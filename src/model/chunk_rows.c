@@ -305,10 +305,12 @@ bool roast_row_read(const roast_chunklog *log, roast_bytes row, uint64_t fields,
     return !out->packed.tails.bad;
 }
 
-bool roast_row_has_customs(const roast_chunklog *log, uint64_t index) {
+bool roast_row_lacks_something(const roast_chunklog *log, uint64_t index) {
     roast_bytes row = roast_row_at(log, index);
     roast_bytes_skip(&row, ROAST_ROW_REFS + 1, UINT64_MAX); /* the sequence is before the mask */
-    return (roast_bytes_number(&row, UINT64_MAX) & ROAST_ROW_CUSTOMS) != 0;
+    const uint64_t either = ROAST_ROW_CUSTOMS | ROAST_CHUNK_HAS(dropped_sections)
+                                                    << ROAST_ROW_FLAG_BITS;
+    return (roast_bytes_number(&row, UINT64_MAX) & either) != 0;
 }
 
 /* How many numbers a row has for the sections of a layout. */

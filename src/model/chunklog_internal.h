@@ -222,8 +222,8 @@ static inline roast_bytes roast_row_at(const roast_chunklog *log, uint64_t index
 void roast_row_refs(const roast_chunklog *log, roast_bytes *row, uint32_t refs[ROAST_ROW_REFS]);
 /* Reads these fields of a row; false if it is malformed. Sections and reads are not looked into. */
 bool roast_row_read(const roast_chunklog *log, roast_bytes row, uint64_t fields, roast_chunk *out);
-/* Whether a row has values of the user's own; nothing else of it is read. */
-bool roast_row_has_customs(const roast_chunklog *log, uint64_t index);
+/* Whether a row has values of the user's own, or sections that were not kept; nothing else of it is read. */
+bool roast_row_lacks_something(const roast_chunklog *log, uint64_t index);
 /* What was found out for the row before, for rows of the same log; zeroed at first. */
 typedef struct roast_row_check {
     uint32_t layout;

@@ -255,7 +255,7 @@ static int shown(roast_str text) {
 }
 
 static roast_status note_left_out(roast_run *run, const roast_custom *custom, uint32_t first,
-                                  uint64_t *more, roast_error *err) {
+                                  int64_t *more, roast_error *err) {
     enum { NOTED = 20 };
     char text[512];
     uint32_t index;
@@ -271,28 +271,37 @@ static roast_status note_left_out(roast_run *run, const roast_custom *custom, ui
     return ROAST_OK;
 }
 
+static roast_status note_count(roast_run *run, int64_t count, const char *what, roast_error *err) {
+    char text[160];
+    if (count <= 0)
+        return ROAST_OK;
+    int len = snprintf(text, sizeof text, "%lld %s", (long long)count, what);
+    return roast_run_add_note(run, (roast_str){text, (size_t)len}, err);
+}
+
 roast_status roast_run_note_left_out(roast_run *run, roast_error *err) {
     const roast_chunklog *log = roast_run_chunks_view(run);
     uint32_t first = run->note_count;
-    uint64_t more = 0;
+    int64_t more = 0, dropped = 0;
     for (uint64_t i = 0; i < roast_chunklog_count(log); i++) {
         roast_chunk chunk;
         roast_tail_cursor tail;
         roast_custom custom;
-        if (!roast_row_has_customs(log, i))
+        if (!roast_row_lacks_something(log, i))
             continue;
         ROAST_TRY(roast_chunklog_get(log, i, &chunk, err));
+        dropped = roast_add_capped(dropped, chunk.dropped_sections);
         roast_chunk_customs(log, &chunk, &tail);
         while (roast_chunk_next_custom(&tail, &custom))
             if (custom.kind == ROAST_CUSTOM_LEFT_OUT)
                 ROAST_TRY(note_left_out(run, &custom, first, &more, err));
     }
-    if (more == 0)
-        return ROAST_OK;
-    char text[96];
-    int len = snprintf(text, sizeof text, "%llu more values of chunks were left out",
-                       (unsigned long long)more);
-    return roast_run_add_note(run, (roast_str){text, (size_t)len}, err);
+    ROAST_TRY(note_count(run, more, "more values of chunks were left out", err));
+    return note_count(
+        run, dropped,
+        "uses of sections were not kept: in threads that process() started, or beyond "
+        "65535 different ones in a chunk",
+        err);
 }
 
 void roast_run_set_replayed(roast_run *run, uint64_t chunks) {

@@ -124,7 +124,9 @@ static void test_work_item_in_words(void **state) {
         "WorkItem(dataset='tt'",
         "WorkItem(dataset='tt', filename='f', treename='Events', entrystart=10, entrystop=20",
         "WorkItem(dataset='tt', filename='f', treename='Events', entrystart=, entrystop=20)",
-        "WorkItem(dataset=None, filename='f', treename='Events', entrystart=1, entrystop=20)",
+        "WorkItem(dataset=, filename='f', treename='Events', entrystart=1, entrystop=20)",
+        "WorkItem(dataset=f(, filename='f', treename='Events', entrystart=1, entrystop=20)",
+        "WorkItem(dataset=2016, treename='Events', entrystart=1, entrystop=20)",
         "WorkItem(dataset='tt', filename='f', treename='Events, entrystart=1, entrystop=20)",
         "WorkItem(dataset=\\'tt', filename='f', treename='Events', entrystart=1, entrystop=20)",
         ("WorkItem(dataset='tt', filename='f', treename='E', entrystart=1, "
@@ -149,6 +151,35 @@ static void test_work_item_in_words(void **state) {
         memcpy(copy + 1, good[0], len);
         roast_piece_parse((roast_str){copy + 1, len}, &piece);
         test_free(copy);
+    }
+}
+
+/* Names that are no text, as repr() writes them. */
+static void test_work_item_with_other_names(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"2016", "2016"},           {"(2016, 7)", "(2016, 7)"},
+                                           {"np.int64(2016)", "2016"}, {"np.str_('tt')", "tt"},
+                                           {"-2.5", "-2.5"},           {"None", NULL}};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[256];
+        roast_piece piece;
+        snprintf(text, sizeof text,
+                 "WorkItem(dataset=%s, filename=PosixPath('a b/f.root'), treename='Events', "
+                 "entrystart=10, entrystop=2000)",
+                 names[i][0]);
+        assert_true(roast_piece_parse(roast_str_of(text), &piece));
+        if (names[i][1] == NULL)
+            assert_null(piece.dataset.data);
+        else
+            assert_str(names[i][1], piece.dataset);
+        assert_str("a b/f.root", piece.file);
+        assert_int_equal(10, piece.start);
+        for (size_t len = 0; len < strlen(text); len++) {
+            char *copy = test_malloc(len + 1);
+            memcpy(copy + 1, text, len);
+            roast_piece_parse((roast_str){copy + 1, len}, &piece);
+            test_free(copy);
+        }
     }
 }
 
@@ -336,9 +367,13 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_workers),  cmocka_unit_test(test_work_item_in_words),
-        cmocka_unit_test(test_failed_pieces), cmocka_unit_test(test_pieces_that_others_know_of),
-        cmocka_unit_test(test_failed_tasks),  cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_lost_workers),
+        cmocka_unit_test(test_work_item_in_words),
+        cmocka_unit_test(test_work_item_with_other_names),
+        cmocka_unit_test(test_failed_pieces),
+        cmocka_unit_test(test_pieces_that_others_know_of),
+        cmocka_unit_test(test_failed_tasks),
+        cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

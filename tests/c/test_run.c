@@ -192,6 +192,24 @@ static void test_values_that_were_left_out(void **state) {
     roast_run_free(run);
 }
 
+static void test_sections_that_were_not_kept(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = new_run();
+    for (int64_t dropped = 0; dropped < 4; dropped++) {
+        const roast_chunk chunk = {.dropped_sections = dropped,
+                                   .have = dropped > 0 ? ROAST_CHUNK_HAS(dropped_sections) : 0};
+        assert_ok(roast_chunklog_append(roast_run_chunks(run), &chunk, &err), err);
+    }
+    assert_ok(roast_run_note_left_out(run, &err), err);
+    assert_int_equal(1, roast_run_note_count(run));
+    assert_str(
+        "6 uses of sections were not kept: in threads that process() started, or beyond 65535 "
+        "different ones in a chunk",
+        roast_run_note(run, 0));
+    roast_run_free(run);
+}
+
 static roast_status fill_run(roast_run *run);
 
 static void test_a_view_with_more_notes(void **state) {
@@ -476,6 +494,7 @@ int main(void) {
         cmocka_unit_test(test_host),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_values_that_were_left_out),
+        cmocka_unit_test(test_sections_that_were_not_kept),
         cmocka_unit_test(test_a_view_with_more_notes),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_parts_that_few_runs_have),

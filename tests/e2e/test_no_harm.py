@@ -567,7 +567,19 @@ class LosesRecords(LocalSource):
         pass
 
 
-def test_fewer_records_than_chunks_are_told(small):
+@pytest.fixture
+def channel_alone(monkeypatch):
+    """Nothing is carried beside the output."""
+    monkeypatch.setattr("roastcoffea.runner_watch.carrying_records", lambda executor, work, *_: work)
+
+
+def test_records_that_the_channel_loses_are_beside_the_output(small):
+    with MetricsCollector(LosesRecords(iterative())) as mc:
+        assert make_runner()(small, NoMapping()) == [2100]
+    assert len(mc.chunk_metrics) == 5 and mc.notes == []
+
+
+def test_fewer_records_than_chunks_are_told(small, channel_alone):
     with MetricsCollector(LosesRecords(iterative())) as mc:
         assert make_runner()(small, NoMapping()) == [2100]
     assert any("0 of 5 chunks have a record" in note for note in mc.notes)
@@ -598,7 +610,7 @@ class LosesTheLast(LocalSource):
         return found
 
 
-def test_records_of_failed_tries_do_not_hide_a_missing_one(small):
+def test_records_of_failed_tries_do_not_hide_a_missing_one(small, channel_alone):
     """Ten records of which five are of tries that raised, and one is lost."""
     executor = processor.IterativeExecutor(status=False, retries=1)
     with pytest.warns(UserWarning, match="attempt"), MetricsCollector(LosesTheLast(executor)) as mc:

@@ -89,3 +89,25 @@ def test_without_preprocessing_it_is_not_known():
         pass
     assert mc.metrics["preprocess_bytes_read"] is None
     assert mc.metrics["preprocess_seconds"] is None
+
+
+class Fetches(processor.Runner):
+    """Its function that opens a file has an argument with a default that is given by name only."""
+
+    @staticmethod
+    def metadata_fetcher_root(timeout, clusters, options, item, *, era="2016"):
+        with uproot.open({item.filename: None}, timeout=timeout, **options) as file:
+            metadata = {"numentries": file[item.treename].num_entries, "uuid": file.file.fUUID, "era": era}
+        return processor.set_accumulator([type(item)(item.dataset, item.filename, item.treename, metadata)])
+
+
+@pytest.mark.parametrize("kind", ["iterative", "dask"])
+def test_an_argument_by_name_only(kind, fileset, request):
+    executor = processor.IterativeExecutor(status=False)
+    if kind == "dask":
+        executor = processor.DaskExecutor(client=request.getfixturevalue("client"), status=False)
+    runner = Fetches(executor=executor, schema=NanoAODSchema, metadata_cache={})
+    with MetricsCollector(executor) as mc:
+        output = runner(fileset, processor_instance=Analysis())
+    assert "era" in output["keys"] and output["events"] == 6300
+    assert tuple(mc.metrics[key] for key in KEYS) == expected(files_of(fileset))

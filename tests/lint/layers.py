@@ -75,7 +75,7 @@ PYTHON_LAYERS = [
     ["binning", "drawing"],
     ["visualization", "report"],
     ["advice", "comparison", "what_if"],
-    ["skips", "screens"],
+    ["skips", "carriage", "screens"],
     ["preprocess_watch", "progress", "news"],
     ["runner_watch", "results", "live", "computed", "textfile"],
     ["settings"],

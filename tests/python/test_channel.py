@@ -224,19 +224,38 @@ def test_a_kind_of_topic_of_ones_own(monkeypatch):
     assert len(sent) == 2
 
 
+def durations(log):
+    return None if log is None else [chunk["duration"] for chunk in log]
+
+
 def test_tries_that_raised_travel_with_the_next_output():
     """A topic without a sender: their records have no output of their own."""
     topic = "run:tries"
     try:
         assert channel.put(topic, ChunkLog([{"duration": 1.0, "error": "ValueError: x"}]), True) is None
         assert channel.put(topic, ChunkLog([{"duration": 2.0, "error": "ValueError: y"}]), True) is None
-        assert channel.put("run:another", ChunkLog([{"duration": 4.0}]), False) is None
-        taken = channel.put(topic, ChunkLog([{"duration": 3.0}]), False)
-        assert [chunk["duration"] for chunk in taken] == [1.0, 2.0]
-        assert channel.put(topic, ChunkLog([{"duration": 3.0}]), False) is None  # each once
+        assert durations(channel.put("run:another", ChunkLog([{"duration": 4.0}]), False)) == [4.0]
+        assert durations(channel.put(topic, ChunkLog([{"duration": 3.0}]), False)) == [1.0, 2.0, 3.0]
+        assert durations(channel.put(topic, ChunkLog([{"duration": 3.0}]), False)) == [3.0]  # each once
         for number in range(1000):
             channel.put(topic, ChunkLog([{"duration": float(number), "error": "E"}]), True)
         kept = channel.put(topic, ChunkLog([{"duration": 3.0}]), False)
-        assert len(kept) == channel._MOST and kept[-1]["duration"] == 999.0
+        assert len(kept) == channel._MOST + 1 and durations(kept)[-2:] == [999.0, 3.0]
+    finally:
+        channel._held.clear()
+
+
+@pytest.mark.parametrize("topic", ["run:carried", "memory:carried", None])
+def test_records_that_are_carried_beside_the_output(topic):
+    try:
+        with channel.carried() as logs:
+            with channel.carried() as inner:
+                assert channel.put(topic, ChunkLog([{"duration": 1.0}]), False) is None
+            assert channel.put(topic, ChunkLog([{"duration": 2.0, "error": "E"}]), True) is None
+            assert channel.put(topic, ChunkLog([{"duration": 3.0}]), False) is None
+        assert [durations(log) for log in inner] == [[1.0]]
+        expected = [[3.0], [2.0]] if topic == "run:carried" else [[3.0]]
+        assert [durations(log) for log in logs] == expected
+        assert durations(channel.put(topic, ChunkLog([{"duration": 4.0}]), False)) == [4.0]
     finally:
         channel._held.clear()

@@ -66,47 +66,53 @@ def test_a_function_as_processor(given):
     assert faults()["count"] == before
 
 
-def test_the_innermost_chunk_or_that_of_the_events():
-    """Of a function that calls another one: None is the inner chunk, the events tell which."""
-    chunks = []
+def test_a_function_that_calls_another_one():
+    """All of it is one chunk."""
+    inner = track_metrics(lambda events, outer: use(events, outer))
+    inner._roastcoffea_collect_metrics = True
 
-    def inner(events, outer):
+    def use(events, outer):
         with track_time(None, "inner"), track_time(outer, "outer"), track_time(events, "inner too"):
-            pass
-        return {}
+            return {}
 
     def outer(events):
-        chunks.append(measured(lambda inside: inner(inside, events), Events()))
+        assert inner(Events(), events) == {}
         with track_time(None, "outer too"):
             pass
         return {}
 
-    chunks.append(measured(outer, Events()))
-    assert [sorted(chunk["timing"]) for chunk in chunks] == [["inner", "inner too"], ["outer", "outer too"]]
+    assert sorted(measured(outer, Events())["timing"]) == ["inner", "inner too", "outer", "outer too"]
 
 
-def test_without_an_open_chunk_of_the_thread():
-    """None, the events of another thread or of a chunk that is over: nothing happens."""
+def test_without_an_open_chunk():
     before = faults()["count"]
-    old = Events()
-    assert chunk_of(lambda self, events: None, old)["timing"] == {}
+    with track_time(None, "a"), track_memory(None, "b"), track_bytes(None, None, "c"):
+        pass
+    BaseInstrumentationContext(None).record_metric("mine", 1)
+    assert faults()["count"] == before
+
+
+def test_in_a_thread_that_process_has_started():
+    """They are not kept, as it may outlive the chunk; but the chunk counts them."""
+    before = faults()["count"]
+    elsewhere = Events()
 
     def body(self, events):
         def use():
-            with track_time(None, "a"), track_memory(events, "b"), track_bytes(None, events, "c"):
+            with track_time(None, "a"), track_memory(events, "b"), track_bytes(self, events, "c"):
+                self._roastcoffea_current_chunk["d"] = 1
+                BaseInstrumentationContext(self).record_metric("e", 1)
+            with track_time(elsewhere, "of nobody"):
                 pass
 
         thread = threading.Thread(target=use)
         thread.start()
         thread.join()
-        with track_time(old, "d"):
-            pass
 
     chunk = chunk_of(body)
-    assert (chunk["timing"], chunk["memory"], chunk["bytes"]) == ({}, {}, {})
-    with track_time(None, "a"), track_memory(None, "b"), track_bytes(None, None, "c"):
-        pass
-    BaseInstrumentationContext(None).record_metric("mine", 1)
+    assert (chunk["timing"], chunk["memory"], chunk["bytes"], chunk["custom_metrics"]) == ({}, {}, {}, {})
+    assert chunk["dropped_sections"] == 5
+    assert chunk_of(lambda self, events: None)["dropped_sections"] is None
     assert faults()["count"] == before
 
 

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import weakref
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -196,11 +198,25 @@ def test_metadata_of_wrong_types():
     chunk = only_chunk(
         Plain().process(Events(2, dataset=3, entrystart="x", entrystop=2**80, fileuuid=b"raw"))
     )
-    assert chunk["dataset"] is None
+    assert chunk["dataset"] == "3"
     assert chunk["entry_start"] is None
     assert chunk["entry_stop"] is None
     assert chunk["uuid"] is None
     assert chunk["num_events"] == 2
+
+
+class HasNoText:
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def test_names_that_are_no_text():
+    for name, text in ((2016, "2016"), ((2016, "A"), "(2016, 'A')"), (Path("/a/b.root"), "/a/b.root"), (None, None)):
+        chunk = only_chunk(Plain().process(Events(1, dataset=name, filename=name)))
+        assert (chunk["dataset"], chunk["file"]) == (text, text)
+    before = faults()["count"]
+    assert only_chunk(Plain().process(Events(1, dataset=HasNoText())))["dataset"] is None
+    assert faults()["count"] == before + 1
 
 
 def test_long_and_unicode_names():
@@ -245,25 +261,40 @@ def test_an_output_that_is_no_mapping_is_left_alone(output):
     assert len(processor._chunk_metrics) == 1
 
 
-def test_other_mappings():
+def test_mappings_that_are_merged_entry_by_entry():
     for make in (dict, collections.OrderedDict, lambda: collections.defaultdict(list),
-                 collections.UserDict):
+                 lambda: collections.defaultdict(int), collections.UserDict):
         output = Plain(lambda self, events, make=make: make()).process(Events())
         assert only_chunk(output)["num_events"] == 3
 
 
-def test_a_mapping_that_refuses():
-    class Refuses(dict):
-        def __setitem__(self, key, value):
-            raise RuntimeError("frozen")
+class MergesItsOwnWay(dict):
+    def __add__(self, other):
+        return MergesItsOwnWay({key: self[key] + other[key] for key in self})
 
-    output = Refuses()
+    def __setitem__(self, key, value):
+        raise RuntimeError("frozen")
+
+
+@pytest.mark.parametrize("kind", [collections.Counter, MergesItsOwnWay])
+def test_other_mappings_are_left_alone(kind):
+    output = kind(n=1)
+    before = faults()["count"]
+    processor = Plain(lambda self, events: output)
+    assert processor.process(Events()) is output
+    assert output == {"n": 1}
+    assert len(processor._chunk_metrics) == 1 and faults()["count"] == before
+
+
+def test_a_mapping_that_refuses():
+    output = collections.UserDict()
+    output.data = types.MappingProxyType({})
     before = faults()["count"]
     processor = Plain(lambda self, events: output)
     assert processor.process(Events()) is output
     assert KEY not in output
     assert faults()["count"] == before + 1
-    assert "frozen" in faults()["last"]
+    assert "item assignment" in faults()["last"]
     # the count travels with the next chunk
     processor.body = lambda self, events: {}
     assert only_chunk(processor.process(Events()))["faults"] == 1
@@ -413,23 +444,45 @@ def test_a_processor_that_takes_no_attributes():
 
 
 def test_process_inside_process():
-    inner = Plain()
+    """Only the outermost call is a chunk, and what the inner ones measure belongs to it."""
+
+    def inner_body(self, events):
+        self._roastcoffea_current_chunk["inside"] = events.metadata["dataset"]
+        with track_time(self, "inner"):
+            return {"n": len(events)}
+
+    inner = Plain(inner_body)
 
     def outer_body(self, events):
         self._roastcoffea_current_chunk["who"] = "outer"
-        inner.process(Events(1, dataset="inner"))
+        result = inner.process(Events(1, dataset="inner"))
         if events:
-            self.process([])
+            assert self.process([]) == {"below": {"n": 1}}
         with track_time(self, "after"):
             pass
-        return {}
+        return {"below": result}
 
     outer = Plain(outer_body)
-    chunk = only_chunk(outer.process(Events()))
-    assert chunk["who"] == "outer"
-    assert list(chunk["timing"]) == ["after"]
-    assert [c["num_events"] for c in outer._chunk_metrics] == [0, 3]
-    assert inner._chunk_metrics[0]["dataset"] == "inner"
+    output = outer.process(Events())
+    assert output["below"] == {"n": 1}
+    chunk = only_chunk(output)
+    assert (chunk["who"], chunk["inside"], chunk["num_events"]) == ("outer", "inner", 3)
+    assert [section["section_name"] for section in chunk["sections"]] == ["inner", "inner", "after", "after"]
+    assert len(outer._chunk_metrics) == 1
+    assert not hasattr(inner, "_chunk_metrics") and not hasattr(inner, "_roastcoffea_current_chunk")
+
+
+def test_an_inner_process_that_raises():
+    def body(self, events):
+        if len(events) == 1:
+            raise ValueError("inside")
+        with pytest.raises(ValueError, match="inside"):
+            self.process(Events(1))
+        self._roastcoffea_current_chunk["still"] = "here"
+        return {}
+
+    chunk = only_chunk(Plain(body).process(Events()))
+    assert chunk["still"] == "here" and chunk.get("error") is None
 
 
 def test_threads_that_share_a_processor_never_mix():
@@ -565,6 +618,44 @@ def test_arguments_by_name():
     assert only_chunk(bound(Events(8)))["num_events"] == 8
 
 
+def test_arguments_of_a_function():
+    @track_metrics
+    def function(data, year=2016, *, scale=1):
+        return {"year": year, "scale": scale}
+
+    function._roastcoffea_collect_metrics = True
+    for args, options in (
+        ((), {"year": 2017, "scale": 3}), ((2017,), {"scale": 3}), ((2017,), {}), ((), {"scale": 3}),
+    ):
+        assert only_chunk(function(Events(5), *args, **options))["num_events"] == 5
+    assert only_chunk(function(data=Events(5), year=2017))["num_events"] == 5
+
+
+class AnswersEveryName:
+    """Has a true default for each attribute that it does not have."""
+
+    def __getattr__(self, name):
+        return [] if name == "_chunk_metrics" else name
+
+    @track_metrics
+    def process(self, events):
+        with track_time(self, "all"):
+            return {"n": len(events)}
+
+
+def test_a_default_for_every_name_is_no_switch():
+    assert AnswersEveryName().process(Events()) == {"n": 3}
+
+
+def test_a_default_for_every_name_and_a_switch():
+    processor = AnswersEveryName()
+    processor._roastcoffea_collect_metrics = True
+    before = faults()["count"]
+    chunk = only_chunk(processor.process(Events()))
+    assert list(chunk["timing"]) == ["all"] and faults()["count"] == before
+    assert len(vars(processor)["_chunk_metrics"]) == 1
+
+
 def test_super_and_subclasses():
     class Derived(Processor):
         @track_metrics
@@ -575,7 +666,7 @@ def test_super_and_subclasses():
 
     output = Derived().process(Events())
     assert output["derived"]
-    assert len(output[KEY]) == 2
+    assert only_chunk(output)["num_events"] == 3
 
 
 def test_an_abstract_method_of_coffea():

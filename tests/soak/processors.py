@@ -73,10 +73,30 @@ class NoMapping(Plain):
         return Counts(super().process(events))
 
 
-PROCESSORS = (Plain, Tracked, NoMapping)
+class Found(processor.AccumulatorABC):  # type: ignore[misc]
+    def __init__(self, found: dict[str, Any] | None = None) -> None:
+        self.found = found
+
+    def identity(self) -> Found:
+        return Found()
+
+    def add(self, other: Found) -> None:
+        self.found = processor.accumulate([self.found, other.found])
+
+
+class OfCoffea(Plain):
+    """An output that merges in Coffea's own way."""
+
+    @track_metrics
+    def process(self, events: Any) -> Any:
+        return processor.dict_accumulator(all=Found(super().process(events)))
+
+
+PROCESSORS = (Plain, Tracked, NoMapping, OfCoffea)
 
 
 def counts_of(output: Any) -> dict[str, Any]:
     """What the processor counted, in a form that can be compared."""
-    found = output.found if isinstance(output, Counts) else output
+    found = output["all"] if isinstance(output, processor.dict_accumulator) else output
+    found = found.found if isinstance(found, (Counts, Found)) else found
     return {**found, "histogram": found["histogram"].tolist()}

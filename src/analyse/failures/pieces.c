@@ -23,12 +23,23 @@ static const char *value_of(roast_str text, const char *name, const char *after)
     return NULL;
 }
 
-static bool quoted(roast_str text, const char *name, const char **after, roast_str *out) {
-    const char *end = text.data + text.len, *at = value_of(text, name, *after);
-    if (at == NULL || at == end)
-        return false;
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+}
+
+/* Behind `PosixPath(` or the like; the same place if there is no such. */
+static const char *inside_call(const char *at, const char *end) {
+    const char *open = at;
+    while (open < end && is_letter(*open))
+        open++;
+    return open > at && open < end && *open == '(' ? open + 1 : at;
+}
+
+/* The text between quotes; false: there are none. */
+static bool quoted(const char *at, const char *end, const char **after, roast_str *out) {
     /* Inside the repr() of an exception the quotes may have a backslash. */
-    bool escaped = *at == '\\';
+    bool escaped = at < end && *at == '\\';
     at += escaped;
     if (at == end || (*at != '\'' && *at != '"'))
         return false;
@@ -39,6 +50,27 @@ static bool quoted(roast_str text, const char *name, const char **after, roast_s
     if (close == end || (escaped && (close == at || close[-1] != '\\')))
         return false;
     *out = (roast_str){at, (size_t)(close - at) - escaped};
+    *after = close;
+    return true;
+}
+
+/* The value of `name`, which stands before that of `next`: a text, or another value as it is written. */
+static bool named(roast_str text, const char *name, const char *next, const char **after,
+                  roast_str *out) {
+    const char *end = text.data + text.len, *at = value_of(text, name, *after);
+    if (at == NULL || at == end)
+        return false;
+    const char *inner = inside_call(at, end);
+    if (quoted(inner, end, after, out))
+        return true;
+    const char *other = value_of(text, next, inner);
+    if (other == NULL)
+        return false;
+    const char *close = other - strlen(next) - strlen(", =") - (inner > at);
+    if (*at == '\\' || *at == '\'' || *at == '"' || close <= inner)
+        return false;
+    roast_str value = {inner, (size_t)(close - inner)};
+    *out = roast_str_equal(value, roast_str_of("None")) ? (roast_str){NULL, 0} : value;
     *after = close;
     return true;
 }
@@ -69,9 +101,9 @@ bool roast_piece_parse(roast_str text, roast_piece *out) {
         if (memcmp(at, mark, sizeof mark - 1) == 0)
             break;
     }
-    if (!quoted(text, "dataset", &at, &piece.dataset) ||
-        !quoted(text, "filename", &at, &piece.file) ||
-        !quoted(text, "treename", &at, &piece.treename) ||
+    if (!named(text, "dataset", "filename", &at, &piece.dataset) ||
+        !named(text, "filename", "treename", &at, &piece.file) ||
+        !named(text, "treename", "entrystart", &at, &piece.treename) ||
         !whole_number(text, "entrystart", &at, &piece.start) ||
         !whole_number(text, "entrystop", &at, &piece.stop))
         return false;
