@@ -30,10 +30,15 @@ class _Attribute:
 class Mark:
     """Sets `value` on `owner` until it is removed. An owner that accepts no attribute stays unchanged."""
 
-    def __init__(self, owner: Any, name: str, value: Any, missing: Any = GONE) -> None:
-        """`missing` is the later value of an attribute that did not exist before."""
+    def __init__(
+        self, owner: Any, name: str, value: Any, missing: Any = GONE, known: list[Mark] | None = None
+    ) -> None:
+        """`missing` is the later value of an attribute that did not exist before. The mark is added to `known` before it
+        is set: an interrupt may come at once."""
         self._owner, self._name, self._value = owner, name, value
         self._key = id(owner), name
+        if known is not None:
+            known.append(self)
         with _lock:
             before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
             # Registered before it is set: whatever happens, it can be removed.

@@ -60,13 +60,26 @@ async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     steady clock counts from; when this began and ended by that clock; and the counters of this process and of the
     workers, as the run begins."""
     begun = _steady()
+    if order["name"] in _discarded():
+        raise RuntimeError("the run has ended before it began")
     found = await _put_on(order, dask_scheduler)
     there = list(dask_scheduler.workers)
+    if order["name"] in dask_scheduler.plugins:  # it knows the workers before they have anything of ours
+        dask_scheduler.plugins[order["name"]].begin_counters(there, order)
     counters = {"scheduler": read_counters(), **dict.fromkeys(there), **await ask_counters(order, there, dask_scheduler)}
     ended = _steady()
-    if order["name"] in dask_scheduler.plugins:
-        dask_scheduler.plugins[order["name"]].begin_counters(there, order)
+    if found["problem"] is None and order["name"] not in dask_scheduler.plugins:  # removed meanwhile
+        await ask_counters({**order, "ask": order["forget"]}, there, dask_scheduler)
     return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended, "counters": counters}
+
+
+def _discarded() -> Any:
+    """The names of runs that have ended before their plugin was there; nothing can be noted without this package."""
+    try:
+        from roastcoffea.backends._scheduler import discarded
+    except Exception:
+        return []
+    return discarded
 
 
 def _steady() -> float:
@@ -93,11 +106,15 @@ async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
 
     from roastcoffea.backends._scheduler import RunPlugin
 
+    plugin = RunPlugin(order["name"], order["topic"], order["client"], order["message_limit"])
     try:
-        plugin = RunPlugin(order["name"], order["topic"], order["client"], order["message_limit"])
         await plugin.start(dask_scheduler)
         dask_scheduler.add_plugin(plugin, name=plugin.name)
     except Exception as error:
+        try:
+            plugin.remove()
+        except Exception:  # it had not even begun
+            pass
         return {**found, "problem": f"{type(error).__name__}: {error}"}
     try:
         if order["page"] is not None:
@@ -119,19 +136,22 @@ def fetch_news(name: str, got: int, dask_scheduler: Any) -> Any:
     return plugin.hand_over(got), plugin.failures()
 
 
-def discard(name: str, topic: str, client: str, dask_scheduler: Any) -> None:
-    """Removes our plugin, if it is still there, and the topic."""
+async def discard(order: dict[str, Any], dask_scheduler: Any) -> None:
+    """Removes our plugin, if it is still there, and the topic. The order to put it there may arrive later than this."""
     import asyncio
 
-    plugin = dask_scheduler.plugins.get(name)
+    plugin = dask_scheduler.plugins.get(order["name"])
     if plugin is not None:
         plugin.remove()
         return
-    topics = getattr(getattr(dask_scheduler, "_broker", None), "_topics", {})
-    dask_scheduler.unsubscribe_topic(topic, client)
+    _discarded().append(order["name"])
+    topics, topic = getattr(getattr(dask_scheduler, "_broker", None), "_topics", {}), order["topic"]
+    dask_scheduler.unsubscribe_topic(topic, order["client"])
     topics.pop(topic, None)
     # A task that still runs may send something more.
     asyncio.get_running_loop().call_later(60, topics.pop, topic, None)
+    if order["forget"] is not None:
+        await ask_counters({**order, "ask": order["forget"]}, list(dask_scheduler.workers), dask_scheduler)
 
 
 def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
