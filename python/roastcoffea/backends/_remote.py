@@ -68,13 +68,14 @@ async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
         dask_scheduler.plugins[order["name"]].begin_counters(there, order)
     counters = {"scheduler": read_counters(), **dict.fromkeys(there), **await ask_counters(order, there, dask_scheduler)}
     ended = _steady()
-    if found["problem"] is None and order["name"] not in dask_scheduler.plugins:  # removed meanwhile
+    if order["name"] in _discarded():  # meanwhile
         await ask_counters({**order, "ask": order["forget"]}, there, dask_scheduler)
     return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended, "counters": counters}
 
 
 def _discarded() -> Any:
-    """The names of runs that have ended before their plugin was there; nothing can be noted without this package."""
+    """The names of runs whose plugin was removed: messages may overtake each other. Without this package nothing can be
+    noted."""
     try:
         from roastcoffea.backends._scheduler import discarded
     except Exception:
@@ -140,11 +141,11 @@ async def discard(order: dict[str, Any], dask_scheduler: Any) -> None:
     """Removes our plugin, if it is still there, and the topic. The order to put it there may arrive later than this."""
     import asyncio
 
+    _discarded().append(order["name"])
     plugin = dask_scheduler.plugins.get(order["name"])
     if plugin is not None:
         plugin.remove()
         return
-    _discarded().append(order["name"])
     topics, topic = getattr(getattr(dask_scheduler, "_broker", None), "_topics", {}), order["topic"]
     dask_scheduler.unsubscribe_topic(topic, order["client"])
     topics.pop(topic, None)
@@ -196,8 +197,13 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     extension = dask_scheduler.extensions.get("spans")
     span = extension.spans.get(order["span"]) if extension is not None else None
     result: dict[str, Any] = {}
+    if order["name"] in _discarded():  # the client did not wait
+        return result
     if order["ask"] is not None:
         answers = await _ask_all(order, span, dask_scheduler)
+        if plugin is not None and order["name"] in _discarded():
+            plugin.remove()  # the client did not wait; the workers have sent something meanwhile
+            return result
         told = [address for address, answer in answers.items() if answer["told"]]
         if plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])

@@ -28,7 +28,7 @@ _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
 # A number, the messages, how many were dropped, and packed samples.
 _Batch: TypeAlias = tuple[int, list[bytes], int, bytes | None]
 
-# The names of runs that have ended before their plugin was there.
+# The names of runs whose plugin was removed, or is not to come any more.
 discarded: deque[str] = deque(maxlen=1000)
 
 # Workers that are told to forget a run. The loop alone would not keep a task alive, and its plugin is gone by then.
