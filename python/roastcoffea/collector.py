@@ -200,8 +200,12 @@ class MetricsCollector(Results):
         looks.start()
 
     def _stop_looking(self, looks: NewsThread) -> None:
-        if not looks.stop(self._source.seconds_left()):
+        if not looks.stop(self._seconds_left()):
             self._notes.add(f"the news of the run have not ended within {self._source.seconds_at_end:g} s")
+
+    @hook("the time limit of the end is not known", default=0.0)
+    def _seconds_left(self) -> float:
+        return self._source.seconds_left()
 
     def _begin_run(self, run: object) -> None:
         """From here to the end of the run no other thread can enter."""
@@ -245,7 +249,7 @@ class MetricsCollector(Results):
             return
         self._state = "ending"
         try:
-            self._source.seconds_left()  # counts from here
+            self._seconds_left()  # counts from here
             self._stop_clock()
             self._stop_watching()
             self._note_end(exc_val)

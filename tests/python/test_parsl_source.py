@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import sys
+import threading
 import types
 from collections import Counter
 from concurrent.futures import Future
@@ -483,13 +484,24 @@ def test_news_while_the_processes_are_sampled(load):
     """Another thread does that, all the time."""
     load(Kernel({"jobs": ThreadPoolExecutor()}))
     source = ParslSource(None)
-    topic = source.begin(1e-5).topic
-    told, samples = [], 0
-    for i in range(200):
-        channel.put(topic, ChunkLog([{"num_events": i}]), True)
-        records, series, *_ = source.news()
-        told += records
-        samples += 0 if series is None else len(series)
+    topic = source.begin(10.0).topic
+    told, samples, ended = [], 0, threading.Event()
+
+    def look():
+        while not ended.is_set():
+            source._watched.sampler._look()
+
+    others = threading.Thread(target=look)
+    others.start()
+    try:
+        for i in range(200):
+            channel.put(topic, ChunkLog([{"num_events": i}]), True)
+            records, series, *_ = source.news()
+            told += records
+            samples += 0 if series is None else len(series)
+    finally:
+        ended.set()
+        others.join()
     found = source.end(Ran())
     assert told == found.records and len(told) == 200 and 0 < samples <= len(found.series)
 

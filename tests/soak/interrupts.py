@@ -89,9 +89,9 @@ class Interrupted:
 
     def all(self, count: int, look: Any, patience: float) -> Iterator[str]:
         """What is left behind, in words."""
-        self.run(0)
+        self.once(0)
         begun = time.monotonic()
-        self.run(0)
+        self.once(0)
         longest = 1.2 * (time.monotonic() - begun)
         before = len(os.listdir("/proc/self/fd"))
         for number in range(count):

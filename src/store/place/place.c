@@ -356,8 +356,8 @@ void roast_target_discard(const roast_target *place, roast_temporary *temporary)
 
 static bool is_same_file(int directory, const char *name, int open_fd) {
     struct stat there, ours;
-    return fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && fstat(open_fd, &ours) == 0 &&
-           there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+    return fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstat(open_fd, &ours) == 0 && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
 }
 
 bool roast_target_has(const roast_target *place, const char *file, int open_fd) {
