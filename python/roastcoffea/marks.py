@@ -68,15 +68,16 @@ class Mark:
             there = _attributes[self._key] if self._key in _attributes else None
             if there is None or self not in there.marks:
                 return
-            ours = there.marks[-1] is self and self._in_force()
-            there.marks[:] = [mark for mark in there.marks if mark is not self]
-            if not there.marks:
+            others = [mark for mark in there.marks if mark is not self]
+            # First the attribute, then the mark: after an interrupt a second call does what is left.
+            if there.marks[-1] is self and self._in_force():
+                value = others[-1]._value if others else there.before
+                with suppress(Exception):
+                    if value is GONE:
+                        delattr(self._owner, self._name)
+                    else:
+                        setattr(self._owner, self._name, value)
+            if others:
+                there.marks[:] = others
+            else:
                 del _attributes[self._key]
-            if not ours:
-                return
-            value = there.marks[-1]._value if there.marks else there.before
-            with suppress(Exception):
-                if value is GONE:
-                    delattr(self._owner, self._name)
-                else:
-                    setattr(self._owner, self._name, value)

@@ -3,7 +3,7 @@
 A call that leaves our code is one into Python, Coffea, Dask or the engine. The first run of a road lists the places
 of such calls; then each of them raises in a run of its own. What fails while the context is entered may come out of it
 (nothing has run yet), and leaves nothing behind. What fails later is a note, or costs nothing, and never what is on disk
-already. Ctrl-C lands before and after each of these calls.
+already. Ctrl-C lands after each of these calls.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Injected(Exception):
 
 
 class Places:
-    """Where our code is left; the one at which it fails, if any: once, or always. An interrupt may come after a call as
-    well, and in calls that cannot fail."""
+    """Where our code is left; the one at which it fails, if any: once, or always. An interrupt comes after a call,
+    also after those that cannot fail."""
 
     def __init__(self, fails_at=None, error=Injected, always=False):
         self.fails_at, self.error, self.always = fails_at, error, always
-        self.events = {"call", "c_call"} | ({"return", "c_return"} if error is KeyboardInterrupt else set())
+        self.events = {"return", "c_return"} if error is KeyboardInterrupt else {"call", "c_call"}
         self.trusted = TRUSTED[:1] if error is KeyboardInterrupt else TRUSTED
         self.seen: dict[tuple, None] = {}
         self.entered: set[str] = set()
@@ -78,8 +78,7 @@ class Places:
                 return
         if caller is None or not caller.f_code.co_filename.startswith(OURS) or caller.f_code.co_filename in TRUSTED:
             return
-        place = (os.path.relpath(caller.f_code.co_filename, OURS), caller.f_code.co_qualname, caller.f_lineno, name,
-                 "after" if event.endswith("return") else "before")
+        place = (os.path.relpath(caller.f_code.co_filename, OURS), caller.f_code.co_qualname, caller.f_lineno, name)
         if place not in self.seen or self.always:
             self.seen[place] = None
             if place == self.fails_at:
