@@ -347,7 +347,7 @@ class MetricsCollector(Results):
             self._disk.keep("the end of the run was interrupted")
 
     def _lacks(self) -> str | None:
-        return self._results().lacks
+        return self._results().lacks or (None if self._has_ended else "what was measured could not be fetched")
 
     @hook("the measurement could not be saved")
     def _end_measurement(self) -> None:

@@ -97,7 +97,8 @@ class LiveWriter:
             self._measurement.append(
                 Run(t_start=self._start, t_end=self._clock(), meta=self._described(), notes=[f"unfinished: {reason}"])
             )
-        self._measurement.close()
+        with suppress(Exception):  # it may have been finished before an interrupt
+            self._measurement.close()
 
     def finish(
         self, run: Run, metrics: Mapping[str, Any], t0: float, t1: float, config: Mapping[str, Any] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from contextlib import suppress
@@ -15,6 +16,7 @@ __all__ = ["CALL_TIMEOUT", "Asking"]
 # Time limit for an answer of the scheduler while the run goes on.
 CALL_TIMEOUT = 60.0
 _LOOK_SECONDS = 0.1  # how often a call looks whether the run has ended meanwhile
+_SETTLE_SECONDS = 5.0  # an order that takes longer meets a scheduler that knows that the run has ended
 # The part of the time at the end that is left for the rest, when the last news are given up.
 _NEWS_END = 5 / 6
 
@@ -66,8 +68,8 @@ class Asking:
     def settle(self) -> None:
         """Waits for the calls that were interrupted: what they do on the scheduler is done then."""
         for call in self._waiting:
-            if not self.silent:
-                call.ended.wait(self._source.seconds_left())
+            if not self.silent and not self._is_in_loop():
+                call.ended.wait(min(self._source.seconds_left(), _SETTLE_SECONDS))
         self._waiting = []
 
     def _ask(self, function: Any, args: tuple[Any, ...], limit: float, during: bool) -> Any:
@@ -75,7 +77,7 @@ class Asking:
         if status != "running":
             raise ConnectionError(f"the client is {status}")
         if self._source.ends_by is not None:
-            limit = 0.0 if self.silent else min(limit, self._source.seconds_left())
+            limit = 0.0 if self.silent or self._is_in_loop() else min(limit, self._source.seconds_left())
         call = _Call(self._client, by_value(function), args)
         self._waiting.append(call)
         self._client.loop.add_callback(call.run)
@@ -98,6 +100,12 @@ class Asking:
         with suppress(ValueError):
             self._waiting.remove(call)
         return call.ended.is_set()
+
+    def _is_in_loop(self) -> bool:
+        """Whether this thread runs the client's loop, as the garbage collector may: it cannot wait for itself."""
+        with suppress(RuntimeError):
+            return bool(asyncio.get_running_loop() is self._client.loop.asyncio_loop)
+        return False
 
     def _is_ending(self) -> bool:
         """Whether the run has ended a while ago."""
