@@ -38,15 +38,17 @@ from coffea.nanoevents import NanoAODSchema
 
 import roastcoffea
 from roastcoffea import MetricsCollector
+from roastcoffea.backends.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "soak"
 sys.path[:0] = [str(ROOT / "tests" / "soak"), str(ROOT / "tests" / "e2e")]
 
-from cluster import Cluster, Faults, make_link  # noqa: E402
+from cluster import END_S, Cluster, Faults, make_link  # noqa: E402
 from files import nano_columns, write_ttree  # noqa: E402
 from processors import PROCESSORS, Plain, counts_of, text_of  # noqa: E402
 
+INTERRUPTS = 10  # of each process that is interrupted
 CALM_S, GIVE_UP_S = 60, 300  # a round that takes longer has no more faults; is given up
 GRACE_S = 90  # how long something of ours may be on the scheduler: a client that was cut off may come back
 BAD = ("chunks lost", "results changed", "numbers wrong", "left behind", "exceptions of ours")
@@ -273,6 +275,8 @@ class Soak:
 
         lanes = [threading.Thread(target=lane, args=each, daemon=True) for each in enumerate(plans)]
         aside = [threading.Thread(target=self.runs.open_and_close, args=(self.client(2), ended), daemon=True)] * others
+        if self.chance.random() < 0.2:
+            aside.append(threading.Thread(target=self.interrupt, args=(self.chance.choice(("dask", "iterative")),), daemon=True))
         begun = time.monotonic()
         for thread in lanes + aside:
             thread.start()
@@ -290,6 +294,21 @@ class Soak:
             self.calm_down()
             self.run_bare(plan)
             self.faults.calm.clear()
+
+    def interrupt(self, kind: str) -> None:
+        """Runs of another process, which are interrupted at random moments."""
+        command = [sys.executable, str(ROOT / "tests" / "soak" / "interrupts.py"), kind, str(INTERRUPTS),
+                   str(self.chance.random()), str(FOLDER / "scheduler")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              env={**os.environ, "TMPDIR": str(FOLDER)}) as process:
+            try:
+                output, _ = process.communicate(timeout=GIVE_UP_S / 2)
+            except subprocess.TimeoutExpired:  # a cluster with faults may keep it waiting
+                process.kill()
+                return
+        self.faults.count["interrupt"] += INTERRUPTS
+        if process.returncode != 0:
+            self.runs.score.add("left behind", f"after interrupts: {output[-2000:]}")
 
     def wait_for(self, threads: list[threading.Thread], begun: float) -> None:
         while any(thread.is_alive() for thread in threads):
@@ -371,6 +390,7 @@ def main(arguments: list[str]) -> int:
     # Dask notices sooner that a worker is gone whose last words were lost on the link.
     os.environ |= {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s"}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    Source.seconds_at_end = END_S
     soak = Soak(seed, inside)
     with open(FOLDER / "logs" / "client.log", "wb") as log:
         for stream in (sys.stdout, sys.stderr):

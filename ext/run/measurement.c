@@ -374,6 +374,7 @@ PyObject *ext_new_measurement_name(PyObject *module, PyObject *args) {
 typedef struct live_object {
     PyObject_HEAD
     roast_store_live *live; /* NULL: it has ended */
+    bool appended;          /* whether it has contents */
 } live_object;
 
 static PyObject *live_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -401,8 +402,11 @@ static PyObject *live_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
 
 static void live_dealloc(PyObject *op) {
     PyTypeObject *type = Py_TYPE(op);
-    if (((live_object *)op)->live != NULL)
-        roast_store_live_close(((live_object *)op)->live);
+    live_object *self = (live_object *)op;
+    if (self->appended)
+        roast_store_live_close(self->live);
+    else /* an interrupt before anybody had the object, for instance */
+        roast_store_live_abandon(self->live);
     type->tp_free(op);
     Py_DECREF(type);
 }
@@ -428,7 +432,10 @@ static PyObject *live_append(PyObject *op, PyObject *object) {
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = roast_store_live_append(live, save.from.run, &err);
     Py_END_ALLOW_THREADS((live_object *)op)->live = live;
-    return status == ROAST_OK ? Py_NewRef(Py_None) : raise_store(&err);
+    if (status != ROAST_OK)
+        return raise_store(&err);
+    ((live_object *)op)->appended = true;
+    Py_RETURN_NONE;
 }
 
 static PyObject *live_finish(PyObject *op, PyObject *args, PyObject *kwargs) {
@@ -452,10 +459,20 @@ static PyObject *live_finish(PyObject *op, PyObject *args, PyObject *kwargs) {
     Py_BEGIN_ALLOW_THREADS status = make_files(&save, &err);
     if (status == ROAST_OK)
         status = roast_store_live_finish(live, save.from.run, &save.options, &err);
-    else
-        roast_store_live_close(live);
     Py_END_ALLOW_THREADS reset_save(&save);
-    return status == ROAST_OK ? Py_NewRef(Py_None) : raise_store(&err);
+    if (status == ROAST_OK)
+        Py_RETURN_NONE;
+    ((live_object *)op)->live = live;
+    return raise_store(&err);
+}
+
+static PyObject *live_close(PyObject *op, PyObject *unused) {
+    (void)unused;
+    roast_store_live *live = take_live(op);
+    if (live == NULL)
+        return NULL;
+    roast_store_live_close(live);
+    Py_RETURN_NONE;
 }
 
 static PyObject *live_abandon(PyObject *op, PyObject *unused) {
@@ -471,7 +488,8 @@ static PyMethodDef live_methods[] = {
     {"append", live_append, METH_O, "append($self, run, /)\n--\n\nAppends the contents of a Run."},
     {"finish", (PyCFunction)(void (*)(void))live_finish, METH_VARARGS | METH_KEYWORDS,
      "finish($self, run, *, config=None, extras=None, notes=None, own=None)\n--\n\nReplaces it by "
-     "the whole run."},
+     "the whole run. If that fails, it is as it was."},
+    {"close", live_close, METH_NOARGS, "close($self)\n--\n\nKeeps what was appended."},
     {"abandon", live_abandon, METH_NOARGS, "abandon($self)\n--\n\nRemoves it."},
     {NULL, NULL, 0, NULL},
 };
@@ -480,7 +498,8 @@ static PyType_Slot live_slots[] = {
     {Py_tp_doc,
      (void *)"LiveMeasurement(path, *, overwrite=True)\n--\n\n"
              "A measurement that is written while the run goes on: it can be read at any "
-             "time, and is kept if its writer is killed."},
+             "time, and is kept if its writer is killed. One that goes with nothing in it is "
+             "removed."},
     {Py_tp_new, live_new},
     {Py_tp_dealloc, live_dealloc},
     {Py_tp_methods, live_methods},

@@ -133,12 +133,12 @@ roast_status roast_store_live_begin(const roast_store_options *options, roast_st
 roast_status roast_store_live_append(roast_store_live *live, const roast_run *delta,
                                      roast_error *err);
 /* Replaces the live measurement by the finished one and frees `live`. `run` is the whole run; options->path is ignored.
- * After a failure the directory is as a killed writer leaves it. */
+ * After a failure `live` is as it was, and the caller closes it. */
 roast_status roast_store_live_finish(roast_store_live *live, const roast_run *run,
                                      const roast_store_options *options, roast_error *err);
 /* Frees `live` and leaves the directory as a killed writer would. */
 void roast_store_live_close(roast_store_live *live);
-/* Frees `live` and removes the measurement; files of the user stay. */
+/* Frees `live` and removes the measurement; files of the user stay, and what another process has put there. */
 void roast_store_live_abandon(roast_store_live *live);
 
 #endif

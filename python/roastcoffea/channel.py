@@ -28,6 +28,7 @@ __all__ = ["SharedFile", "carried", "close", "deliver", "flush", "put", "registe
 # 1 ms of CPU time: with one message a second or for this many chunks, messages take 0.1 % of a core at most.
 _MOST = 256
 _DUE_SECONDS = 1.0
+_MOST_TOPICS = 64  # with records that wait
 
 
 class _Way(NamedTuple):
@@ -111,9 +112,16 @@ def put(topic: str | None, log: ChunkLog, raised: bool) -> ChunkLog | None:
 
 def _send_apart(topic: str, log: ChunkLog, raised: bool) -> ChunkLog | None:
     way = _way(topic)
+    if way.at_once:
+        deliver(topic, log.to_bytes())
+        return None
+    held = _held.get(topic)
     if way.send is None and not raised:
-        return _take(_held[topic]) if topic in _held else None
-    held = _held.get(topic) or _held.setdefault(topic, _Held())
+        return None if held is None else _take(held)
+    if held is None:
+        if topic in _closed:
+            return None
+        held = _hold(topic)
     if way.send is None:
         held.logs.append(log)
         if len(held.logs) > _MOST:
@@ -124,11 +132,20 @@ def _send_apart(topic: str, log: ChunkLog, raised: bool) -> ChunkLog | None:
     if begins:
         held.since = now
     held.logs.append(log)
-    if raised or way.at_once or len(held.logs) >= _MOST or now - held.since >= _DUE_SECONDS:
+    if raised or len(held.logs) >= _MOST or now - held.since >= _DUE_SECONDS:
         _send(topic, held)
     elif begins and way.flush_later is not None:
         way.flush_later(topic, _DUE_SECONDS)
     return None
+
+
+def _hold(topic: str) -> _Held:
+    """Of runs long ago nothing is kept: their end may never have been told here."""
+    held = _held.setdefault(topic, _Held())
+    for old in list(_held)[:-_MOST_TOPICS]:
+        flush(old)
+        _held.pop(old, None)
+    return held
 
 
 def _take(held: _Held) -> ChunkLog | None:
@@ -161,8 +178,8 @@ def deliver(topic: str, data: bytes) -> None:
 
 def flush(topic: str | None = None) -> None:
     """Sends the waiting records of this process, of one topic or of all."""
-    for each, held in list(_held.items()):
-        if topic is None or each == topic:
+    for each in list(_held) if topic is None else [topic]:
+        if (held := _held.get(each)) is not None:
             _send(each, held)
 
 
@@ -171,6 +188,14 @@ def close(topic: str) -> None:
     flush(topic)
     _closed.append(topic)
     _held.pop(topic, None)
+
+
+def forget(topic: str) -> None:
+    """The same, and drops what was delivered in this process."""
+    if topic not in _closed:
+        close(topic)
+    with _lock:
+        _kept.pop(topic, None)
 
 
 def _keep(topic: str, data: bytes) -> None:

@@ -8,7 +8,6 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +48,7 @@ from roastcoffea.results import Results
 from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
 from roastcoffea.settings import Settings
 from roastcoffea.textfile import TextFile
+from roastcoffea.undo import Undo
 
 __all__ = ["MetricsCollector"]
 
@@ -142,7 +142,8 @@ class MetricsCollector(Results):
         self._recorder = Recorder(self._users_processor, self._notes, self._source)
         self._line = LiveLine.on_screen(self._recorder.pieces, self.backend != "local") if self._settings.live else None
         self._watch = RunnerWatch(self._recorder)
-        self._during, self._after = ExitStack(), ExitStack()
+        # What takes away again what a run puts in place: at the end of the block, and when all is collected.
+        self._during, self._after = Undo(), Undo()
         # Data from the user.
         self._given_report: dict[str, Any] | None = None
         self._given_chunks: ChunkLog | None = None
@@ -156,40 +157,55 @@ class MetricsCollector(Results):
 
     def __enter__(self) -> MetricsCollector:
         # What was put in place is taken away again, whatever fails here.
-        with ExitStack() as after, ExitStack() as during:
-            run = object()
-            after.callback(self._leave, run)
-            self._begin_run(run)
-            after.callback(unlisten, self._notes.add)
-            listen(self._notes.add)
-            after.callback(release_clock)
-            hold_clock()
-            self._faults = faults()["count"]
-            self._provenance = find_provenance(self._settings.texts)
-            self._begin_measurement(after)
-            self._label = self._find_label()
-            self._begin_textfile(after)
-            self._begin_source(after)
-            after.callback(self._close_during)
-            recorder = self._recorder
-            during.callback(recorder.unmark_all)
-            if recorder.processor is not None:
-                recorder.mark(recorder.processor)
-            during.callback(self._watch.close)
-            self._watch.open()
-            self._start_looking(during)
-            self.t_start = self._now()
-            self._during, self._after = during.pop_all(), after.pop_all()
-            self._state = "open"
+        after = Undo()
+        try:
+            self._enter(after)
+        except BaseException:
+            after.close()
+            raise
         return self
 
-    def _start_looking(self, during: ExitStack) -> None:
+    def _enter(self, after: Undo) -> None:
+        run = object()
+        after.add(self._leave, run)
+        self._begin_run(run)
+        self._after, during = after, self._during
+        after.add(unlisten, self._notes.add)
+        listen(self._notes.add)
+        after.add(release_clock)
+        hold_clock()
+        self._faults = faults()["count"]
+        self._provenance = find_provenance(self._settings.texts)
+        self._begin_measurement(after)
+        self._label = self._find_label()
+        self._begin_textfile(after)
+        self._begin_source(after)
+        after.add(during.close)
+        recorder = self._recorder
+        during.add(recorder.unmark_all)
+        if recorder.processor is not None:
+            recorder.mark(recorder.processor)
+        during.add(self._watch.close)
+        self._watch.open()
+        self._start_looking(during)
+        self.t_start = self._now()
+        self._state = "open"
+
+    def _start_looking(self, during: Undo) -> None:
         if self._line is not None:
-            during.callback(self._line.stop)
+            during.add(self._line.stop)
             attempt("the live line", self._notes.add, self._line.start)
         looks = NewsThread(self._source, [taker for taker in (self._disk.writer, self._text, self._line) if taker is not None])
-        during.callback(looks.stop)
+        during.add(self._stop_looking, looks)
         looks.start()
+
+    def _stop_looking(self, looks: NewsThread) -> None:
+        if not looks.stop(self._seconds_left()):
+            self._notes.add(f"the news of the run have not ended within {self._source.seconds_at_end:g} s")
+
+    @hook("the time limit of the end is not known", default=0.0)
+    def _seconds_left(self) -> float:
+        return self._source.seconds_left()
 
     def _begin_run(self, run: object) -> None:
         """From here to the end of the run no other thread can enter."""
@@ -206,15 +222,16 @@ class MetricsCollector(Results):
             self._state = "ended"
             self._measured = None
 
-    def _begin_source(self, after: ExitStack) -> None:
-        after.callback(attempt, "the end of the run", self._notes.add, self._abandon_source)
+    def _begin_source(self, after: Undo) -> None:
+        after.add(self._abandon_source)
         self._source.label, self._source.dashboard = self._label, self._settings.dashboard
+        self._source.ends_by = None
         engine = self._source.begin(self.worker_tracking_interval if self.track_workers else None)
         self._engine = _checked(engine, Engine, "begin")
         self.span_info = self._engine.span
         self._recorder.pieces.records_arrive = self._engine.topic is not None
         self._recorder.identity = identity = RunIdentity(self._engine.topic)
-        after.callback(identity.close)
+        after.add(identity.close)
         identity.open()
 
     def _abandon_source(self) -> None:
@@ -231,16 +248,19 @@ class MetricsCollector(Results):
         if self._state != "open":
             return
         self._state = "ending"
-        with self._after:
+        try:
+            self._seconds_left()  # counts from here
             self._stop_clock()
             self._stop_watching()
             self._note_end(exc_val)
             self._has_ended = self._fetch()
             self._settle()
-            self._compute()
+            attempt("the metrics could not be computed", self._notes.add, self._compute)
             self._end_measurement()
             self._end_textfile()
             self._end_line()
+        finally:
+            self._after.close()
 
     @hook("the last state of the live line")
     def _end_line(self) -> None:
@@ -314,15 +334,20 @@ class MetricsCollector(Results):
         """Where the measurement in `output_dir` is."""
         return self._disk.path
 
-    def _begin_measurement(self, after: ExitStack) -> None:
+    def _begin_measurement(self, after: Undo) -> None:
+        after.add(self._abandon_measurement)
         self._disk.begin(
             lambda path, replace: LiveWriter(path, replace, self._meta, self._recorder.pieces, self._now)
         )
-        after.callback(self._abandon_measurement)
 
     def _abandon_measurement(self) -> None:
         if self._state == "entering":
             self._disk.abandon()
+        else:
+            self._disk.keep("the end of the run was interrupted")
+
+    def _lacks(self) -> str | None:
+        return self._results().lacks or (None if self._has_ended else "what was measured could not be fetched")
 
     @hook("the measurement could not be saved")
     def _end_measurement(self) -> None:
@@ -336,11 +361,12 @@ class MetricsCollector(Results):
             return self.measurement_path.name
         return self._settings.measurement_name or datetime.fromtimestamp(now()).strftime("%Y-%m-%d_%H-%M-%S")
 
-    def _begin_textfile(self, after: ExitStack) -> None:
+    def _begin_textfile(self, after: Undo) -> None:
         """Raises now, not after hours, if the file cannot be written."""
         if self._settings.textfile_path is not None:
             self._text = TextFile(self._settings.textfile_path, self._label, self.worker_tracking_interval)
-            after.callback(self._abandon_textfile)
+            after.add(self._abandon_textfile)
+            self._text.begin()
 
     def _abandon_textfile(self) -> None:
         if self._text is not None and self._state == "entering":
@@ -390,6 +416,7 @@ class MetricsCollector(Results):
 
     def __del__(self) -> None:
         if "_disk" in vars(self):  # or else an argument was wrong
+            self._after.close()  # an interrupt may come before the first line of __exit__
             self._save_late()
 
     # ---- data from the user ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +13,8 @@ from roastcoffea.guard import Notes, words
 
 __all__ = ["Computed", "Inputs", "compute"]
 
-# The parts of a run, the most doubtful first: if the metrics cannot be computed, they are computed without them.
-_PARTS = ("series", "spans", "attempts", "phases", "section_metrics", "custom_metrics", "chunks", "report")
+# The parts of a run, the most important first.
+_PARTS = ("chunks", "report", "series", "attempts", "spans", "phases", "section_metrics", "custom_metrics")
 
 
 @dataclass
@@ -43,20 +44,34 @@ class Computed:
     run: Run | None = None
     metrics: dict[str, Any] | None = None
     notes: Notes = field(default_factory=Notes)
+    lacks: str | None = None  # why a part of what was measured is not in it
 
 
 def compute(aggregator: MetricsAggregator, inputs: Callable[[set[str]], Inputs], notes: Notes) -> Computed:
-    """Computes all metrics; if that fails, without the parts of the run that may be the reason. `inputs` is called with
-    the names of these parts. The result has `notes`, and new ones."""
-    left_out: set[str] = set()
-    for part in (*_PARTS, ""):
+    """Computes all metrics; if that fails, without each part of the run that makes it fail. `inputs` is called with the
+    names of the parts to leave out. The result has `notes`, and new ones."""
+    try:
+        return _compute(aggregator, inputs(set()), set(), notes)
+    except Exception as error:
+        notes.add(f"the metrics could not be computed with all that was measured: {words(error)}")
+    # One part after the other is put in again: a bad one costs none of the others.
+    left_out, found = set(_PARTS), Computed()
+    reasons: dict[str, str] = {}
+    for part in ("", *_PARTS):
         try:
-            return _compute(aggregator, inputs(left_out), left_out, notes)
+            tried = left_out - {part}
+            found, left_out = _compute(aggregator, inputs(tried), tried, notes), tried
         except Exception as error:
-            notes.add(f"the metrics could not be computed with all that was measured: {words(error)}")
-            left_out.add(part)
-    notes.add("the metrics could not be computed at all")
-    return Computed(notes=notes)
+            reasons[part] = words(error)
+            if not part:
+                break
+            notes.add(f"the metrics are without {part}: {words(error)}")
+    if found.run is None:
+        notes.add("the metrics could not be computed at all")
+    elif reasons:  # once more, with the last notes
+        with suppress(Exception):
+            found = _compute(aggregator, inputs(left_out), left_out, notes)
+    return Computed(found.run, found.metrics, notes, next(iter(reasons.values()), None))
 
 
 def _compute(aggregator: MetricsAggregator, inputs: Inputs, left_out: set[str], notes: Notes) -> Computed:

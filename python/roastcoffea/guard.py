@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["HOOKS", "Notes", "attempt", "hook", "listen", "unlisten", "warn", "words"]
+__all__ = ["HOOKS", "Notes", "attempt", "hook", "listen", "tell", "unlisten", "warn", "words"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -59,7 +59,7 @@ def hook(what: str, default: Any = None) -> Callable[[Callable[_P, _R]], Callabl
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                _tell(f"{what}: {words(error)}")
+                tell(f"{what}: {words(error)}")
                 return default  # type: ignore[no-any-return]
 
         HOOKS[f"{function.__module__}.{function.__qualname__}"] = call
@@ -90,10 +90,11 @@ def warn(text: str, stacklevel: int = 2) -> None:
     try:
         warnings.warn(text, stacklevel=stacklevel + 1)
     except Exception:
-        _tell(text)
+        tell(text)
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
+    """Notes it in all open collectors."""
     with _lock:
         listeners = list(_listeners)
     for note in listeners:

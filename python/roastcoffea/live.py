@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class LiveWriter:
         self._start = clock()
         # Not written yet; kept here if writing fails.
         self._chunks, self._series = ChunkLog(), WorkerSeries()
+        self._written = 0, 0  # chunks and samples
         self._report: dict[str, Any] = {}
         self.failures: tuple[int, list[tuple[str, str]]] = (0, [])  # tries: how many, and the last ones
 
@@ -63,17 +65,23 @@ class LiveWriter:
             self._series.extend(samples)
         report = sum_reports([self._report, report_of(self._chunks)])
         pieces, done = self._pieces.count(report.get("chunks", 0))
-        meta = self._meta()
-        if self.failures[0]:
-            meta = {**meta, FAILURES: _write_failures(*self.failures)}
         self._measurement.append(
             Run(
-                t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series, meta=meta,
-                report=report, ending={"pieces": pieces, "pieces_done": done},
+                t_start=self._start, t_end=self._clock(), chunks=self._chunks, series=self._series,
+                meta=self._described(), report=report, ending={"pieces": pieces, "pieces_done": done},
             )
         )
         self._report = report
+        self._written = self._written[0] + len(self._chunks), self._written[1] + len(self._series)
         self._chunks, self._series = ChunkLog(), WorkerSeries()
+
+    def _described(self) -> dict[str, str]:
+        meta = self._meta()
+        return {**meta, FAILURES: _write_failures(*self.failures)} if self.failures[0] else meta
+
+    def has_more_than(self, run: Run) -> bool:
+        """Whether what was written is missing in a run."""
+        return len(run.chunk_log) < self._written[0] or len(run.series or ()) < self._written[1]
 
     def failed(self, error: Exception) -> None:
         """The run goes on, and the next attempt may succeed; the whole run is written at the end."""
@@ -82,6 +90,15 @@ class LiveWriter:
     def abandon(self) -> None:
         """Leaves nothing behind."""
         self._measurement.abandon()
+
+    def keep(self, reason: str) -> None:
+        """Leaves it as it was written, and says why it is not finished."""
+        with suppress(Exception):
+            self._measurement.append(
+                Run(t_start=self._start, t_end=self._clock(), meta=self._described(), notes=[f"unfinished: {reason}"])
+            )
+        with suppress(Exception):  # it may have been finished before an interrupt
+            self._measurement.close()
 
     def finish(
         self, run: Run, metrics: Mapping[str, Any], t0: float, t1: float, config: Mapping[str, Any] | None

@@ -30,10 +30,15 @@ class _Attribute:
 class Mark:
     """Sets `value` on `owner` until it is removed. An owner that accepts no attribute stays unchanged."""
 
-    def __init__(self, owner: Any, name: str, value: Any, missing: Any = GONE) -> None:
-        """`missing` is the later value of an attribute that did not exist before."""
+    def __init__(
+        self, owner: Any, name: str, value: Any, missing: Any = GONE, known: list[Mark] | None = None
+    ) -> None:
+        """`missing` is the later value of an attribute that did not exist before. The mark is added to `known` before it
+        is set: an interrupt may come at once."""
         self._owner, self._name, self._value = owner, name, value
         self._key = id(owner), name
+        if known is not None:
+            known.append(self)
         with _lock:
             before = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
             # Registered before it is set: whatever happens, it can be removed.
@@ -63,15 +68,16 @@ class Mark:
             there = _attributes[self._key] if self._key in _attributes else None
             if there is None or self not in there.marks:
                 return
-            ours = there.marks[-1] is self and self._in_force()
-            there.marks[:] = [mark for mark in there.marks if mark is not self]
-            if not there.marks:
+            others = [mark for mark in there.marks if mark is not self]
+            # First the attribute, then the mark: after an interrupt a second call does what is left.
+            if there.marks[-1] is self and self._in_force():
+                value = others[-1]._value if others else there.before
+                with suppress(Exception):
+                    if value is GONE:
+                        delattr(self._owner, self._name)
+                    else:
+                        setattr(self._owner, self._name, value)
+            if others:
+                there.marks[:] = others
+            else:
                 del _attributes[self._key]
-            if not ours:
-                return
-            value = there.marks[-1]._value if there.marks else there.before
-            with suppress(Exception):
-                if value is GONE:
-                    delattr(self._owner, self._name)
-                else:
-                    setattr(self._owner, self._name, value)

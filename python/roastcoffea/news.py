@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from roastcoffea._core import WorkerSeries
@@ -49,18 +50,20 @@ class NewsThread:
             self._thread = threading.Thread(target=self._run, name="roastcoffea-news", daemon=True)
             self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self, seconds: float | None = None) -> bool:
+        """Returns whether it has ended, within so many seconds. A second call waits again."""
         self._stop.set()
-        thread, self._thread = self._thread, None
-        if thread is not None and thread.is_alive():
-            thread.join()
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join(seconds)
+            return not self._thread.is_alive()
+        return True
 
     def look(self) -> None:
         try:
             records, samples, *failures = self._source.news()
         except Exception as error:
             for taker in self._takers:
-                taker.failed(error)
+                _tell(taker, error)
             return
         for taker in self._takers:
             try:
@@ -68,9 +71,14 @@ class NewsThread:
                     taker.failures = failures[0]
                 taker.take(records, samples)
             except Exception as error:
-                taker.failed(error)
+                _tell(taker, error)
 
     def _run(self) -> None:
         interval = min(taker.interval for taker in self._takers)
         while not self._stop.wait(interval):
             self.look()
+
+
+def _tell(taker: Taker, error: Exception) -> None:
+    with suppress(Exception):  # the other takers need the thread
+        taker.failed(error)

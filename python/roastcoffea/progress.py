@@ -110,8 +110,10 @@ class LiveLine:
                 self._screen.show(fitted(parts, self._screen.columns))
 
     def failed(self, error: Exception) -> None:
-        """Switches the line off: the run matters more."""
-        self.stop()
+        """Hides the line until there are news again."""
+        with self._lock:
+            if not self._stopped:
+                self._screen.erase()
 
     def _words(self, now: float) -> list[str]:
         records = self._progress.look(now)["chunks"]

@@ -164,13 +164,14 @@ class Recorder:
     def _unmark(self, call: RunnerCall) -> None:
         for marked in reversed(self._marks):
             if marked.processor is call.processor:
-                self._marks.remove(marked)
                 marked.undo(call.chunks)
+                self._marks.remove(marked)
                 return
 
     def unmark_all(self) -> None:
         while self._marks:
-            self._marks.pop().undo([self.records])
+            self._marks[-1].undo([self.records])
+            self._marks.pop()
 
     # ---- the end ----
 
@@ -239,7 +240,7 @@ class _Marked:
         for owner, name, value, missing in (
             (processor, FLAG, True, False), (type(processor), FLAG, True, False), (processor, _TOPIC, topic, GONE),
         ):
-            self._marks += [Mark(owner, name, value, missing)]
+            Mark(owner, name, value, missing, self._marks)
 
     def topics(self) -> list[str]:
         """All topics that collectors have set on the processor."""

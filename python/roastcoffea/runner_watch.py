@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, MutableMapping
 from concurrent.futures import BrokenExecutor, Future
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -82,7 +82,8 @@ class RunnerCall:
         self.replayed = 0  # of the pieces, those that came from a checkpoint
         self.report: dict[str, Any] | None = None
         self.error: BaseException | None = None
-        self.token: Token[Any] | None = None
+        self.begun = False  # whether it is the call of this context
+        self.outer: RunnerCall | None = None  # the call around it
 
     def state(self) -> Counted:
         """How many pieces are done so far: that is known of executors of this machine."""
@@ -158,6 +159,9 @@ class RunnerWatch:
             if not _open:
                 _remove()
             _here.set(tuple(one for one in _here.get() if one is not self._watcher))
+            if not _open:  # an interrupt may have come before the end of a call was noted
+                _call.set(None)
+                _preprocessing.set(None)
 
 
 _lock = threading.RLock()
@@ -258,7 +262,9 @@ def _begin_call(call: RunnerCall) -> None:
     call.watched = bool(call.watchers)
     if call.watched:
         _wrap_executor(getattr(call.runner, "executor", None))
-        call.token = _call.set(call)
+        call.outer = _call.get()
+        call.begun = True  # first: an interrupt may come at once
+        _call.set(call)
         call.tell("call_begins")
 
 
@@ -266,19 +272,10 @@ def _begin_call(call: RunnerCall) -> None:
 def _end_call(call: RunnerCall, error: BaseException | None) -> None:
     call.error = call.error or error
     try:
-        _leave(_call, call.token)
+        if call.begun:
+            _call.set(call.outer)
     finally:
         call.tell("call_ends")
-
-
-def _leave(variable: ContextVar[Any], token: Token[Any] | None) -> None:
-    """Restores the enclosing state."""
-    try:
-        if token is not None:
-            variable.reset(token)
-    except BaseException:
-        variable.set(None)
-        raise
 
 
 def _untraced(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -467,7 +464,7 @@ def _watched_preprocessing(fetcher: str, original: Callable[..., Any]) -> Callab
 
 
 @hook("preprocessing could not be watched")
-def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, Token[Any], float] | None:
+def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, float] | None:
     if not _watchers():
         return None
     preprocessing = Preprocessing(getattr(type(runner), fetcher, None))
@@ -476,14 +473,13 @@ def _begin_preprocessing(runner: Any, fetcher: str) -> tuple[Preprocessing, Toke
         call.preprocessing = preprocessing
     _wrap_executor(getattr(runner, "pre_executor", None))
     begun = time.perf_counter()
-    return preprocessing, _preprocessing.set(preprocessing), begun
+    _preprocessing.set(preprocessing)
+    return preprocessing, begun
 
 
 @hook("the end of preprocessing")
-def _end_preprocessing(
-    preprocessing: Preprocessing, token: Token[Any], begun: float, error: BaseException | None
-) -> None:
-    _leave(_preprocessing, token)
+def _end_preprocessing(preprocessing: Preprocessing, begun: float, error: BaseException | None) -> None:
+    _preprocessing.set(None)
     preprocessing.seconds += time.perf_counter() - begun
     preprocessing.ended = now()
     if error is not None:

@@ -28,12 +28,15 @@ class TextFile:
     """Replaces the file at each interval, and at the end by all metrics with budget and findings."""
 
     def __init__(self, path: Path, label: str, interval: float) -> None:
-        """Raises if the file cannot be written."""
         self.path, self.interval = path.absolute(), interval
         self.failure: str | None = None  # why something could not be written
         self._label, self._started = label, time.time()
         self._tally, self._progress = Tally(), Progress(time.monotonic())
         self._due = 0.0
+        self._written: os.stat_result | None = None  # the file as we have made it
+
+    def begin(self) -> None:
+        """Raises if the file cannot be written."""
         self._write(self._live(True))
 
     def take(self, records: list[bytes], samples: WorkerSeries | None) -> None:
@@ -52,9 +55,10 @@ class TextFile:
         self.failure = words(error)
 
     def abandon(self) -> None:
-        """Leaves nothing behind."""
+        """Leaves nothing behind; a file of another process is not touched."""
         with suppress(OSError):
-            self.path.unlink()
+            if self._written is not None and os.path.samestat(self.path.stat(), self._written):
+                self.path.unlink()
 
     def end(self, run: Run | None, chunks: list[Any]) -> None:
         """`chunks` are all of the run: the news of the last ones may not have been taken."""
@@ -81,6 +85,7 @@ class TextFile:
         try:
             with open(file, "w", encoding="utf-8") as out:
                 out.write(content)
+            self._written = temporary.stat()
             os.replace(temporary, self.path)
         except BaseException:
             with suppress(OSError):

@@ -317,6 +317,84 @@ static void test_abandon(void **state) {
     roast_run_free(delta);
 }
 
+/* What has its name by then, another process may have put there. */
+static void test_abandon_removes_its_own_only(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = rich_run();
+    roast_store_live *live = begin();
+    assert_int_equal(0, rename(place, inside("../moved")));
+    const roast_store_options options = {.path = place, .overwrite = false};
+    assert_ok(roast_store_save(run, &options, &err), err);
+    roast_store_live_abandon(live);
+    roast_run *back = load();
+    assert_same_run(run, back);
+    roast_run_free(back);
+    roast_run_free(run);
+}
+
+static void test_finish_replaces_its_own_only(void **state) {
+    (void)state;
+    roast_error err;
+    roast_run *run = rich_run(), *other = empty_run();
+    roast_store_live *live;
+    const roast_store_options options = {.path = place, .overwrite = false};
+    assert_ok(roast_store_live_begin(&options, &live, &err), err);
+    assert_int_equal(0, rename(place, inside("../moved")));
+    assert_ok(roast_store_save(run, &options, &err), err);
+    assert_status(ROAST_EIO, roast_store_live_finish(live, other, &options, &err));
+    roast_store_live_close(live);
+    roast_run *back = load();
+    assert_same_run(run, back);
+    roast_run_free(back);
+    roast_run_free(other);
+    roast_run_free(run);
+}
+
+static void test_another_working_directory(void **state) {
+    (void)state;
+    roast_error err;
+    char before[1024];
+    roast_store_live *live;
+    roast_run *run = rich_run();
+    assert_non_null(getcwd(before, sizeof before));
+    const roast_store_options options = {.path = strrchr(place, '/') + 1};
+    for (int finishes = 0; finishes < 2; finishes++) {
+        assert_int_equal(0, chdir(folder));
+        assert_ok(roast_store_live_begin(&options, &live, &err), err);
+        assert_int_equal(0, chdir("/"));
+        append_run(live, run);
+        if (finishes)
+            assert_ok(roast_store_live_finish(live, run, &options, &err), err);
+        else
+            roast_store_live_abandon(live);
+        assert_int_equal(finishes, count_names(folder));
+    }
+    assert_int_equal(0, chdir(before));
+    roast_run_free(run);
+}
+
+/* What was appended stays, and more can be. */
+static void test_finish_fails(void **state) {
+    (void)state;
+    const roast_store_file file = {"unknown", "{}", 2};
+    const roast_store_options wrong = {.files = &file, .n_files = 1};
+    roast_error err;
+    roast_run *part = delta_of(1, 5, 1790000000, 3), *more = empty_run();
+    roast_store_live *live = begin();
+    append_run(live, part);
+    assert_status(ROAST_EINVAL, roast_store_live_finish(live, more, &wrong, &err));
+    assert_ok(roast_run_add_note(more, str("why"), &err), err);
+    append_run(live, more);
+    roast_store_live_close(live);
+    roast_run *back = load();
+    assert_int_equal(5, roast_chunklog_count(roast_run_chunks_view(back)));
+    assert_int_equal(1, roast_run_note_count(back));
+    roast_run_free(back);
+    roast_run_free(more);
+    roast_run_free(part);
+}
+
 static void test_begin_refused(void **state) {
     (void)state;
     roast_store_live *live = NULL;
@@ -357,7 +435,10 @@ static roast_status write_live(void *context) {
         roast_store_live_close(live);
         return status;
     }
-    return roast_store_live_finish(live, context, &options, NULL);
+    status = roast_store_live_finish(live, context, &options, NULL);
+    if (status != ROAST_OK)
+        roast_store_live_close(live);
+    return status;
 }
 
 /* The same series cannot come twice: its time would go back. */
@@ -501,6 +582,10 @@ int main(void) {
         TEST(test_snapshot),
         TEST(test_finish),
         TEST(test_abandon),
+        TEST(test_abandon_removes_its_own_only),
+        TEST(test_finish_replaces_its_own_only),
+        TEST(test_another_working_directory),
+        TEST(test_finish_fails),
         TEST(test_begin_refused),
         TEST(test_allocations),
         TEST(test_append_fails),

@@ -77,7 +77,8 @@ def traces(client):
 
         timers = asyncio.get_running_loop()._scheduled
         ticks = [repr(timer) for timer in timers if not timer.cancelled() and "_tick_at" in repr(timer)]
-        return ticks + [
+        tap = type(dask_scheduler.stream_handlers.get("task-erred")).__name__
+        return ticks + [f"{tap} roastcoffea"] * (tap == "_RaisedTap") + [
             name
             for names in (
                 dask_scheduler.plugins,

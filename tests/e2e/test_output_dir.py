@@ -185,6 +185,36 @@ def test_what_could_not_be_written_during_the_run_is_told(tmp_path, monkeypatch)
     assert open_run(mc.measurement_path).state == "finished"
 
 
+@pytest.mark.parametrize("fails", ["compute", "end"])
+def test_what_was_written_stays_when_the_end_fails(fileset, tmp_path, monkeypatch, fails):
+    """As for want of memory, or as the engine cannot say any more what it has measured."""
+    monkeypatch.setattr(live.LiveWriter, "interval", 0.02)
+
+    def no_memory(*args, **options):
+        raise MemoryError
+
+    class NoMapping(Analysis):
+        @track_metrics
+        def process(self, events):
+            return [len(events)]  # the record travels beside it
+
+    executor = executor_of("threads", None)
+    runner = processor.Runner(executor=executor, schema=NanoAODSchema, chunksize=400)
+    with pytest.warns(UserWarning, match="could not be saved"), MetricsCollector(executor, output_dir=tmp_path) as mc:
+        output = runner(fileset, processor_instance=NoMapping())
+        path = mc.measurement_path
+        eventually(lambda: len(open_run(path).chunk_metrics) == len(output))
+        if fails == "end":
+            monkeypatch.setattr(type(mc._source), "end", no_memory)
+        else:
+            monkeypatch.setattr("roastcoffea.computed.Run", no_memory)
+    monkeypatch.undo()
+    saved = open_run(path)
+    assert saved.state == "unfinished" and len(saved.chunk_metrics) == len(output) > 0
+    assert saved.metrics["total_events_from_chunks"] == sum(output)
+    assert any(note.startswith("unfinished: ") for note in saved.run.notes)
+
+
 def test_records_after_the_end_are_saved_when_the_collector_goes(tmp_path):
     with MetricsCollector(processor.IterativeExecutor(status=False), output_dir=tmp_path) as mc:
         pass

@@ -2,7 +2,8 @@
 
 A call that leaves our code is one into Python, Coffea, Dask or the engine. The first run of a road lists the places
 of such calls; then each of them raises in a run of its own. What fails while the context is entered may come out of it
-(nothing has run yet), and leaves nothing behind. What fails later is a note, or costs nothing.
+(nothing has run yet), and leaves nothing behind. What fails later is a note, or costs nothing, and never what is on disk
+already. Ctrl-C lands after each of these calls.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextvars
 import os
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from test_no_harm import left_behind
 import roastcoffea
 from roastcoffea import MetricsCollector, marks, runner_watch, track_metrics, track_time
 from roastcoffea.guard import HOOKS
+from roastcoffea.live import LiveWriter
 
 OURS = str(Path(roastcoffea.__file__).parent)
 # What a guard is made of cannot be guarded by it, and what leaves a context cannot fail.
@@ -42,16 +45,24 @@ class Injected(Exception):
 
 
 class Places:
-    """Where our code is left; the one at which it fails, if any."""
+    """Where our code is left; the one at which it fails, if any: once, or always. An interrupt comes after a call,
+    also after those that cannot fail."""
 
-    def __init__(self, fails_at=None, error=Injected):
-        self.fails_at, self.error = fails_at, error
+    def __init__(self, fails_at=None, error=Injected, always=False):
+        self.fails_at, self.error, self.always = fails_at, error, always
+        self.events = {"return", "c_return"} if error is KeyboardInterrupt else {"call", "c_call"}
+        self.trusted = TRUSTED[:1] if error is KeyboardInterrupt else TRUSTED
         self.seen: dict[tuple, None] = {}
         self.entered: set[str] = set()
+        self.before_end = 0  # how many were seen before the end of the block
         self.hit = False
 
     def __call__(self, frame, event, arg):
-        if event == "call":
+        if event not in self.events:
+            return
+        if self.error is KeyboardInterrupt and threading.current_thread() is not threading.main_thread():
+            return
+        if event in ("call", "return"):
             caller, name, code = frame.f_back, frame.f_code.co_qualname, frame.f_code
             if code.co_filename.startswith(OURS):
                 self.entered.add(f"{frame.f_globals.get('__name__')}.{name}")
@@ -59,18 +70,16 @@ class Places:
             # The user's own run, in a wrapper of ours.
             if caller is not None and getattr(caller.f_locals.get("original"), "__code__", None) is code:
                 return
-            if code.co_filename.endswith(TRUSTED) or code.co_filename.startswith(TRUSTED):
+            if code.co_filename.endswith(self.trusted) or code.co_filename.startswith(self.trusted):
                 return
-        elif event == "c_call":
+        else:
             caller, name = frame, getattr(arg, "__qualname__", repr(arg))
             if name in LOCKS or (frame.f_code.co_qualname, name) in PUTS_BACK:
                 return
-        else:
-            return
         if caller is None or not caller.f_code.co_filename.startswith(OURS) or caller.f_code.co_filename in TRUSTED:
             return
         place = (os.path.relpath(caller.f_code.co_filename, OURS), caller.f_code.co_qualname, caller.f_lineno, name)
-        if place not in self.seen:
+        if place not in self.seen or self.always:
             self.seen[place] = None
             if place == self.fails_at:
                 self.hit = True
@@ -109,6 +118,7 @@ class Road:
         self.inside, self.options = inside, options
         self.runs = 0
         self.records = 2
+        self.waits = False  # whether the records are on disk before the end, so that the end could delete them
 
     def make_runner(self):
         checkpointer = None if self.points is None else processor.SimpleCheckpointer(str(self.points(self)))
@@ -130,7 +140,7 @@ class Road:
         analysis, runner = Analysis(), self.make_runner()
         state = dict(vars(runner))
         mc = MetricsCollector(self.collected, output_dir=self.folder, measurement_name=f"run{self.runs}", **self.options)
-        output, phase, raised = None, "entering", None
+        output, phase, raised, before = None, "entering", None, 0
         self.elsewhere(places)
         threading.setprofile(places)
         sys.setprofile(places)
@@ -139,6 +149,7 @@ class Road:
                 phase = "running"
                 output = runner(self.fileset, analysis)
                 self.inside()
+                before = self.see_written(places)
                 phase = "leaving"
             phase = "over"
         except BaseException as error:
@@ -147,7 +158,27 @@ class Road:
             sys.setprofile(None)
             threading.setprofile(None)
             self.elsewhere(None)
-        return self.judge(places, mc, runner, state, analysis, output, phase, raised)
+        wrong = self.judge(places, mc, runner, state, analysis, output, phase, raised)
+        if phase in ("leaving", "over") and (kept := self.count_written()) < before:
+            wrong.append(f"{before} records were on disk, {kept} are left")
+        return wrong
+
+    def see_written(self, places):
+        """How many records are on disk before the end."""
+        places.before_end = len(places.seen)
+        sys.setprofile(None)
+        end = time.monotonic() + 10
+        while self.waits and not places.hit and self.count_written() < self.records and time.monotonic() < end:
+            time.sleep(0.002)
+        before = self.count_written()
+        sys.setprofile(places)
+        return before
+
+    def count_written(self):
+        try:
+            return len(roastcoffea.open_run(self.folder / f"run{self.runs}").run.chunks)
+        except OSError:
+            return 0
 
     def judge(self, places, mc, runner, state, analysis, output, phase, raised):
         wrong = []
@@ -206,11 +237,32 @@ def check(road, *within):
     assert len(first.seen) > 50
 
 
-def test_one_by_one(tiny, tmp_path):
+def one_by_one(tiny, tmp_path, monkeypatch):
     def executor():
         return processor.IterativeExecutor(status=False, retries=0)
 
-    check(Road(executor(), executor, tiny, tmp_path))
+    monkeypatch.setattr(LiveWriter, "interval", 0.005)
+    road = Road(executor(), executor, tiny, tmp_path)
+    road.waits = True
+    return road
+
+
+def test_one_by_one(tiny, tmp_path, monkeypatch):
+    check(one_by_one(tiny, tmp_path, monkeypatch))
+
+
+def test_an_end_that_fails_again_and_again(tiny, tmp_path, monkeypatch):
+    """As for want of memory. What the run had written is there still, and can be opened."""
+    monkeypatch.setattr("roastcoffea.on_disk.warn", lambda *_, **__: None)
+    road = one_by_one(tiny, tmp_path, monkeypatch)
+    first = Places()
+    assert road.once(first) == []
+    wrong = {}
+    for place in list(first.seen)[first.before_end:]:
+        places = Places(place, always=True)
+        if found := road.once(places):
+            wrong[place] = found
+    assert wrong == {}, "\n".join(f"{place}: {found}" for place, found in wrong.items())
 
 
 def test_a_pool(tiny, tmp_path):
@@ -327,13 +379,10 @@ def test_every_hook_was_walked():
     assert sorted(set(HOOKS) - entered) == []
 
 
-def test_an_interrupt_comes_through(tiny, tmp_path):
+def test_an_interrupt_comes_through(tiny, tmp_path, monkeypatch):
     """Ctrl-C is the user's, wherever it lands, and leaves nothing behind either."""
-    def executor():
-        return processor.IterativeExecutor(status=False, retries=0)
-
-    road = Road(executor(), executor, tiny, tmp_path)
-    first = Places()
+    road = one_by_one(tiny, tmp_path, monkeypatch)
+    first = Places(error=KeyboardInterrupt)
     assert road.once(first) == []
     wrong = {}
     for place in first.seen:

@@ -67,7 +67,7 @@ ROOMS = {
 PYTHON_LAYERS = [
     ["_core"],
     ["extras", "guard", "marks", "closures", "identity", "kernel", "preview", "facility", "answers"],
-    ["utils", "instrumentation", "decorator", "channel", "tasks", "file_sizes", "provenance", "checkpoints",
+    ["utils", "instrumentation", "decorator", "channel", "tasks", "undo", "file_sizes", "provenance", "checkpoints",
      "endings"],
     ["aggregation"],
     ["backends"],

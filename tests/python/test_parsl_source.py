@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import sys
+import threading
 import types
 from collections import Counter
 from concurrent.futures import Future
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 from stand_ins import ParslExecutor, run_python
 
-from roastcoffea import MetricsCollector
+from roastcoffea import MetricsCollector, channel
 from roastcoffea._core import ChunkLog, Run
 from roastcoffea.backends import _parsl_logs, make_backend
 from roastcoffea.backends import parsl as source_module
@@ -477,6 +478,44 @@ def test_launches_and_ends(load):
     assert len(found.attempts.records()) == 7 and found.series is None
     kernel.launch_task(record(8, WorkItem()))  # is not watched any more
     assert len(tries) == 7
+
+
+def test_news_while_the_processes_are_sampled(load):
+    """Another thread does that, all the time."""
+    load(Kernel({"jobs": ThreadPoolExecutor()}))
+    source = ParslSource(None)
+    topic = source.begin(10.0).topic
+    told, samples, ended = [], 0, threading.Event()
+
+    def look():
+        while not ended.is_set():
+            source._watched.sampler._look()
+
+    others = threading.Thread(target=look)
+    others.start()
+    try:
+        for i in range(200):
+            channel.put(topic, ChunkLog([{"num_events": i}]), True)
+            records, series, *_ = source.news()
+            told += records
+            samples += 0 if series is None else len(series)
+    finally:
+        ended.set()
+        others.join()
+    found = source.end(Ran())
+    assert told == found.records and len(told) == 200 and 0 < samples <= len(found.series)
+
+
+def test_records_that_were_taken_are_told_after_a_failure(load, monkeypatch):
+    load(Kernel({"jobs": ThreadPoolExecutor()}))
+    source = ParslSource(None)
+    topic = source.begin(10.0).topic
+    channel.put(topic, ChunkLog([{"num_events": 1}]), True)
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr("roastcoffea.backends.local._Sampler.news", lambda self, workers: exec("raise RuntimeError('busy')"))
+        source.news()
+    assert len(source.news().records) == 1
+    source.abandon()
 
 
 def test_threads(load):

@@ -244,17 +244,29 @@ def test_a_line_that_cannot_begin_costs_nothing_else(monkeypatch):
     assert ["no display" in note for note in mc.notes] == [True] and terminal.getvalue().startswith("Done · ")
 
 
-def test_a_failure_ends_the_line_and_nothing_else():
+def test_a_failure_hides_the_line_until_there_are_news_again():
     class Broken:
         def news(self):
-            raise OSError("the scheduler is gone")
+            raise OSError("the scheduler does not answer")
 
     terminal = Terminal()
     line, other = line_on(terminal), Taker()
-    NewsThread(Broken(), [line, other]).look()
     NewsThread(Source(([packed(0, 5)], None)), [line, other]).look()
-    assert terminal.getvalue() == ""
-    assert [str(error) for error in other.errors] == ["the scheduler is gone"] and len(other.taken) == 1
+    NewsThread(Broken(), [line, other]).look()
+    assert terminal.getvalue().endswith("\r")
+    NewsThread(Source(([packed(5, 5)], None)), [line, other]).look()
+    assert terminal.getvalue().count("5 chunks") == 2
+    assert [str(error) for error in other.errors] == ["the scheduler does not answer"] and len(other.taken) == 2
+
+
+def test_a_taker_that_cannot_even_be_told_costs_the_others_nothing():
+    class Broken(Taker):
+        def failed(self, error):
+            raise OSError("the terminal is gone")
+
+    last = Taker()
+    NewsThread(Source(([b"1"], None)), [Broken(fails=True), last]).look()
+    assert [records for records, _ in last.taken] == [[b"1"]]
 
 
 def test_a_closed_terminal_is_no_failure():

@@ -188,16 +188,30 @@ def test_computed():
     assert made.notes == ["told before"] == made.run.notes
 
 
-def test_what_cannot_be_used_is_left_out():
-    asked = []
+@pytest.mark.parametrize("bad", [
+    {"tracking": 17}, {"report": {"entries": "many"}}, {"figures": {3: "x"}}, {"tracking": 17, "figures": {3: "x"}},
+    {"report": {"entries": "many"}, "tracking": 17, "custom_metrics": 3},
+])
+def test_a_bad_part_costs_none_of_the_others(bad):
+    made = compute(MetricsAggregator("local"), lambda left_out: inputs(chunks=[record(0)], **bad), Notes())
+    without = [note.split()[4].rstrip(":") for note in made.notes if note.startswith("the metrics are without")]
+    names = {"tracking": "series", "figures": "spans"}
+    assert sorted(without) == sorted(names.get(name, name) for name in bad)
+    assert len(made.run.chunks) == 1 and ("total_events" in made.metrics) == ("report" not in bad)
+    assert made.lacks is not None and made.run.notes == made.notes
+
+
+def test_what_fails_once_costs_nothing():
+    fails = [MemoryError("once")]
 
     def make_inputs(left_out):
-        asked.append(set(left_out))
-        return inputs(tracking=17, figures={3: "x"})
+        if fails:
+            raise fails.pop()
+        return inputs(chunks=[record(0)])
 
     made = compute(MetricsAggregator("local"), make_inputs, Notes())
-    assert made.metrics["total_events"] == 10
-    assert asked == [set(), {"series"}, {"series", "spans"}] and len(made.notes) == 2
+    assert made.lacks is None and len(made.run.chunks) == 1 and made.metrics["total_events"] == 10
+    assert "once" in made.notes[0]
 
 
 def test_nothing_can_be_computed():

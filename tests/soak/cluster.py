@@ -18,6 +18,7 @@ import distributed
 from clocks import Clocks, WrongClock
 
 FEWEST, MOST = 2, 4  # workers
+END_S = 8.0  # what all at the end of a run may take: shorter than usual, so that a scheduler is often wedged for longer
 OTHER_SIDE = ("-n", "scheduler")  # the network namespace in which the scheduler is, as ip wants it
 LINK = {"soak0": ("10.77.0.1", ()), "soak1": ("10.77.0.2", OTHER_SIDE)}  # its ends: address and namespace
 
@@ -90,7 +91,7 @@ class Faults:
         self._chance = random.Random(f"{seed} faults")
         self._to_heal: list[tuple[float, Callable[[], object]]] = []
         self._lock = threading.Lock()
-        self._kinds = [self.kill, self.pause, self.add, self.retire, self.set_clock]
+        self._kinds = [self.kill, self.pause, self.add, self.retire, self.set_clock, self.wedge]
         self._kinds += [self.fill] if small else []
         self._kinds += [self.cut] if cluster.linked else []
 
@@ -112,9 +113,9 @@ class Faults:
                 entry[1]()
                 self._to_heal.remove(entry)
 
-    def later(self, heal: Callable[[], object]) -> None:
+    def later(self, heal: Callable[[], object], longest: float = 5) -> None:
         with self._lock:
-            self._to_heal.append((time.monotonic() + self._chance.uniform(1, 5), heal))
+            self._to_heal.append((time.monotonic() + self._chance.uniform(1, longest), heal))
 
     def worker(self) -> tuple[str, subprocess.Popen[bytes]]:
         return self._chance.choice(sorted(self.cluster.workers.items()))
@@ -127,6 +128,13 @@ class Faults:
         process = self.worker()[1]
         process.send_signal(signal.SIGSTOP)
         self.later(lambda: process.send_signal(signal.SIGCONT))
+
+    def wedge(self) -> None:
+        """The scheduler stands still, for longer than the end of a run waits for it, too."""
+        process = self.cluster.scheduler
+        assert process is not None
+        process.send_signal(signal.SIGSTOP)
+        self.later(lambda: process.send_signal(signal.SIGCONT), 1.5 * END_S)
 
     def add(self) -> None:
         if len(self.cluster.workers) >= MOST:

@@ -8,16 +8,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from roastcoffea._core import WorkerSeries
-from roastcoffea.backends._remote import by_value, sample
+from roastcoffea.backends._asking import Asking
+from roastcoffea.backends._remote import sample
 
 __all__ = ["ClientSide"]
+
+
+_SAMPLE_SECONDS = 5.0  # a sample that takes longer has failed
 
 
 class ClientSide:
     """Asks the scheduler for the numbers of its workers, and listens to the topic."""
 
-    def __init__(self, client: Any, topic: str, message_limit: int, zero: float) -> None:
+    def __init__(self, client: Any, asking: Asking, topic: str, message_limit: int, zero: float) -> None:
         """`zero` is the moment that the steady clock of the scheduler counts from."""
+        self._asking = asking
         self.failed = 0
         self.failure = ""
         self._client = client
@@ -37,7 +42,9 @@ class ClientSide:
         self._rounds: dict[str, set[str]] = {}
         # (worker, "end", counters) of workers that closed during the run
         self.seen_counters: list[tuple[str, str, Any]] = []
-        client.subscribe_topic(topic, self._receive)
+
+    def listen(self) -> None:
+        self._client.subscribe_topic(self._topic, self._receive)
 
     def remove(self) -> None:
         """Call it when the sampling and the scheduler's subscription have ended."""
@@ -55,12 +62,13 @@ class ClientSide:
 
     def stop_sampling(self) -> WorkerSeries | None:
         """Takes a last sample and returns the last samples; None if there are none."""
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return None
         self._stopped.set()
-        thread.join()
+        if self._thread is None:
+            return None
+        if self._thread.is_alive():
+            self._thread.join()  # its calls have limits
         self._look()
+        self._thread = None
         return self._series
 
     def _run(self, interval: float) -> None:
@@ -72,9 +80,7 @@ class ClientSide:
 
     def _look(self) -> None:
         try:
-            if self._client.status != "running":
-                raise ConnectionError(f"the client is {self._client.status}")
-            seen = self._client.run_on_scheduler(by_value(sample), self._since, callback_timeout=5)
+            seen = self._asking.ask(sample, self._since, limit=_SAMPLE_SECONDS)
             with self._news:
                 self._take(seen)
         except Exception as error:

@@ -60,13 +60,27 @@ async def install(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     steady clock counts from; when this began and ended by that clock; and the counters of this process and of the
     workers, as the run begins."""
     begun = _steady()
+    if order["name"] in _discarded():
+        raise RuntimeError("the run has ended before it began")
     found = await _put_on(order, dask_scheduler)
     there = list(dask_scheduler.workers)
+    if order["name"] in dask_scheduler.plugins:  # it knows the workers before they have anything of ours
+        dask_scheduler.plugins[order["name"]].begin_counters(there, order)
     counters = {"scheduler": read_counters(), **dict.fromkeys(there), **await ask_counters(order, there, dask_scheduler)}
     ended = _steady()
-    if order["name"] in dask_scheduler.plugins:
-        dask_scheduler.plugins[order["name"]].begin_counters(there, order)
+    if order["name"] in _discarded():  # meanwhile
+        await ask_counters({**order, "ask": order["forget"]}, there, dask_scheduler)
     return {**found, "zero": _now() - _steady(), "begun": begun, "ended": ended, "counters": counters}
+
+
+def _discarded() -> Any:
+    """The names of runs whose plugin was removed: messages may overtake each other. Without this package nothing can be
+    noted."""
+    try:
+        from roastcoffea.backends._scheduler import discarded
+    except Exception:
+        return []
+    return discarded
 
 
 def _steady() -> float:
@@ -93,11 +107,15 @@ async def _put_on(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
 
     from roastcoffea.backends._scheduler import RunPlugin
 
+    plugin = RunPlugin(order["name"], order["topic"], order["client"], order["message_limit"])
     try:
-        plugin = RunPlugin(order["name"], order["topic"], order["client"], order["message_limit"])
         await plugin.start(dask_scheduler)
         dask_scheduler.add_plugin(plugin, name=plugin.name)
     except Exception as error:
+        try:
+            plugin.remove()
+        except Exception:  # it had not even begun
+            pass
         return {**found, "problem": f"{type(error).__name__}: {error}"}
     try:
         if order["page"] is not None:
@@ -119,19 +137,22 @@ def fetch_news(name: str, got: int, dask_scheduler: Any) -> Any:
     return plugin.hand_over(got), plugin.failures()
 
 
-def discard(name: str, topic: str, client: str, dask_scheduler: Any) -> None:
-    """Removes our plugin, if it is still there, and the topic."""
+async def discard(order: dict[str, Any], dask_scheduler: Any) -> None:
+    """Removes our plugin, if it is still there, and the topic. The order to put it there may arrive later than this."""
     import asyncio
 
-    plugin = dask_scheduler.plugins.get(name)
+    _discarded().append(order["name"])
+    plugin = dask_scheduler.plugins.get(order["name"])
     if plugin is not None:
         plugin.remove()
         return
-    topics = getattr(getattr(dask_scheduler, "_broker", None), "_topics", {})
-    dask_scheduler.unsubscribe_topic(topic, client)
+    topics, topic = getattr(getattr(dask_scheduler, "_broker", None), "_topics", {}), order["topic"]
+    dask_scheduler.unsubscribe_topic(topic, order["client"])
     topics.pop(topic, None)
     # A task that still runs may send something more.
     asyncio.get_running_loop().call_later(60, topics.pop, topic, None)
+    if order["forget"] is not None:
+        await ask_counters({**order, "ask": order["forget"]}, list(dask_scheduler.workers), dask_scheduler)
 
 
 def sample(since: float, dask_scheduler: Any) -> dict[str, Any]:
@@ -176,8 +197,13 @@ async def finish(order: dict[str, Any], dask_scheduler: Any) -> dict[str, Any]:
     extension = dask_scheduler.extensions.get("spans")
     span = extension.spans.get(order["span"]) if extension is not None else None
     result: dict[str, Any] = {}
+    if order["name"] in _discarded():  # the client did not wait
+        return result
     if order["ask"] is not None:
         answers = await _ask_all(order, span, dask_scheduler)
+        if plugin is not None and order["name"] in _discarded():
+            plugin.remove()  # the client did not wait; the workers have sent something meanwhile
+            return result
         told = [address for address, answer in answers.items() if answer["told"]]
         if plugin is not None:
             result["unheard"] = await plugin.wait_for_round(order["round"], told, order["timeout"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -15,7 +16,7 @@ from roastcoffea.backends._remote import ask_counters
 from roastcoffea.backends._spans import ANNOTATION
 from roastcoffea.backends._task_watch import TaskWatch
 
-__all__ = ["RunPlugin"]
+__all__ = ["RunPlugin", "discarded"]
 
 # A client that lost its connection, or the answer to its last request, may ask again within this time.
 GRACE_SECONDS = 60.0
@@ -26,6 +27,9 @@ DOUBTFUL_DELAY = 1.0
 _Tasks: TypeAlias = dict[str, dict[str, set[Any]]]  # {span: {group: keys}}
 # A number, the messages, how many were dropped, and packed samples.
 _Batch: TypeAlias = tuple[int, list[bytes], int, bytes | None]
+
+# The names of runs whose plugin was removed, or is not to come any more.
+discarded: deque[str] = deque(maxlen=1000)
 
 # Workers that are told to forget a run. The loop alone would not keep a task alive, and its plugin is gone by then.
 _forgetting: set[asyncio.Task[Any]] = set()
@@ -44,6 +48,7 @@ class RunPlugin(SchedulerPlugin):
 
     async def start(self, scheduler: Any) -> None:
         self.scheduler = scheduler
+        self.live: LiveRun | None = None
         self.series: WorkerSeries | None = None
         self.tasks: TaskWatch | None = None
         self._followed: bytes | None = None
@@ -73,7 +78,6 @@ class RunPlugin(SchedulerPlugin):
         for address in scheduler.workers:
             self._note_delay(address)
         self._start_watching()
-        self.live: LiveRun | None = None
 
     def show(self, label: str, asked: bool, each: bool) -> None:
         """On the page of the scheduler's server, if it has one; `asked`: the collector has asked for it; `each`: and for
@@ -88,8 +92,6 @@ class RunPlugin(SchedulerPlugin):
         self.stop_watching()
         end_run(self.live)
         self._forget_farewell()
-        for task in self._asked:
-            task.cancel()
         self._forget_workers()
         self._messages, self._batches = [], []
         if self._held:
@@ -193,7 +195,7 @@ class RunPlugin(SchedulerPlugin):
     # ---- counters of the workers' processes ----
 
     def begin_counters(self, asked: Iterable[str], order: Mapping[str, Any]) -> None:
-        """`asked`: workers that were asked at the beginning. A worker that joins later is asked then."""
+        """`asked`: workers that are asked at the beginning. A worker that joins later is asked then."""
         self._order = dict(order)
         self._reached.update(asked)
         for address in self.scheduler.workers.keys() - self._reached:
@@ -201,13 +203,13 @@ class RunPlugin(SchedulerPlugin):
 
     def _ask(self, address: str) -> None:
         if self._order is not None:
+            self._reached.add(address)
             self._asked = {task for task in self._asked if not task.done()}
             self._asked.add(asyncio.ensure_future(self._note_counters(address, self._order)))
 
     async def _note_counters(self, address: str, order: dict[str, Any]) -> None:
         with suppress(Exception):
             counters = await ask_counters(order, [address], self.scheduler)
-            self._reached.update(counters)
             for found in counters.values():
                 self.seen_counters.append((address, "begin", found))
 
@@ -218,7 +220,7 @@ class RunPlugin(SchedulerPlugin):
             there = [address for address in self._reached if address in self.scheduler.workers]
             self._reached.clear()
             if there:
-                task = asyncio.ensure_future(ask_counters(order, there, self.scheduler))
+                task = asyncio.ensure_future(_forget(self._asked, order, there, self.scheduler))
                 _forgetting.add(task)
                 task.add_done_callback(_forgetting.discard)
 
@@ -383,6 +385,13 @@ class RunPlugin(SchedulerPlugin):
             for table in (self._merged, self._mixed)
         )
         return merged, mixed, list(self.left)
+
+
+async def _forget(asked: set[asyncio.Task[None]], order: dict[str, Any], there: list[str], scheduler: Any) -> None:
+    """After those that are asked still: they put something there."""
+    if asked:
+        await asyncio.wait(asked)
+    await ask_counters(order, there, scheduler)
 
 
 class _RaisedTap:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 
 __all__ = ["ANNOTATION", "DaskSpan"]
@@ -18,16 +18,25 @@ class DaskSpan:
     """All tasks that are submitted in this thread until `close` belong to it."""
 
     def __init__(self, name: str, plugin: str) -> None:
+        self.closed = False
+        self.id = ""
+        self.name: tuple[str, ...] = (name,)
+        self._plugin = plugin
+        self._contexts: list[AbstractContextManager[str | None]] = []  # the innermost last
+
+    def open(self) -> None:
+        """Call it when `close` is sure to be called: an interrupt may come at once."""
         from dask.base import annotate, get_annotations
         from distributed.spans import span
 
-        self.closed = False
-        self._stack = ExitStack()
         outer = get_annotations().get(ANNOTATION, {})
-        self.id: str = self._stack.enter_context(span(name))
-        self.name: tuple[str, ...] = get_annotations()["span"]["name"]
-        self._stack.enter_context(annotate(**{ANNOTATION: {**outer, plugin: self.id}}))
+        self._contexts = [span(*self.name)]
+        self._contexts[0].__enter__()
+        self.id = get_annotations()["span"]["ids"][-1]
+        self.name = get_annotations()["span"]["name"]
         _in_force[self.id] = self
+        self._contexts.append(annotate(**{ANNOTATION: {**outer, self._plugin: self.id}}))
+        self._contexts[1].__enter__()
 
     def __repr__(self) -> str:
         return f"<DaskSpan {'/'.join(self.name)}: {'closed' if self.closed else 'open'}>"
@@ -48,7 +57,7 @@ class DaskSpan:
 
         If another span of ours was opened in this one and is still open, both stay in force until that one ends.
         """
-        if self.closed:
+        if self.closed and not self._contexts:
             return
         self.closed = True
         if self.id not in self._around():
@@ -64,6 +73,8 @@ class DaskSpan:
         return [one for one in get_annotations().get("span", {}).get("ids", ()) if one in _in_force]
 
     def _end(self) -> None:
+        while self._contexts:
+            with suppress(ValueError, RuntimeError):  # opened in another thread, or not opened for an interrupt
+                self._contexts[-1].__exit__(None, None, None)
+            self._contexts.pop()
         _in_force.pop(self.id, None)
-        with suppress(ValueError):
-            self._stack.close()

@@ -11,6 +11,7 @@ from typing import Any
 
 from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.aggregation.tracking import TrackingData
+from roastcoffea.backends._asking import Asking
 from roastcoffea.backends._client_side import ClientSide
 from roastcoffea.backends._counters import Counters
 from roastcoffea.backends._executors import class_names
@@ -36,8 +37,6 @@ __all__ = ["DaskBackend", "DaskMetricsBackend", "DaskSource", "DaskSpan"]
 
 # Time limit for the answers of all workers together after the run.
 WORKER_TIMEOUT = 2.0
-# Time limit for an answer of the scheduler.
-CALL_TIMEOUT = 60.0
 # Coffea's name for its tasks that merge outputs.
 REDUCER = "reduce"
 # Clocks that differ by less are not corrected: messages between them take as long on a busy cluster.
@@ -75,7 +74,9 @@ class DaskSource(Source):
         self.retries: Iterable[float] = RETRIES
         self._span_name = span_name
         self._installed = False
+        self._order: dict[str, Any] | None = None  # what may be on the scheduler: known before it is put there
         self._client_side: ClientSide | None = None
+        self._asking = Asking(client, self)
         self._reset()
 
     def _reset(self) -> None:
@@ -85,7 +86,6 @@ class DaskSource(Source):
         self._topic = f"dask:{self._name}"
         self._sampled = False
         self._lacking: list[str] | None = None  # workers without this package, when they were asked
-        self._in_vain = False  # the last call of the scheduler had no answer
         self._zero = 0.0  # the moment that the steady clock of the scheduler counts from
         self._clock_offset = 0.0
         self._clock_offsets: dict[str, float] = {}
@@ -105,6 +105,7 @@ class DaskSource(Source):
         """One call of the scheduler prepares everything."""
         check_interval(interval)
         self.abandon()
+        self.ends_by = None
         self._reset()
         self._sampled = interval is not None
         self._install(interval)
@@ -117,7 +118,7 @@ class DaskSource(Source):
         from distributed.protocol import pickle
 
         dumps: Any = pickle.dumps
-        order = {
+        order = self._order = {
             "name": self._name,
             "topic": self._topic,
             "client": self.client.id,
@@ -142,7 +143,8 @@ class DaskSource(Source):
                 f"the scheduler cannot load roastcoffea ({found['problem']}): its workers are sampled "
                 "from the client, and the attempts of the tasks are not known"
             )
-            self._client_side = ClientSide(self.client, self._topic, MESSAGE_LIMIT, self._zero)
+            self._client_side = ClientSide(self.client, self._asking, self._topic, MESSAGE_LIMIT, self._zero)
+            self._client_side.listen()
             if interval is not None:
                 self._client_side.start_sampling(interval)
         if self.dashboard and (why := found["problem"] or found["unshown"]) is not None:
@@ -151,6 +153,7 @@ class DaskSource(Source):
             self.notes.add(f"the workers could not be sampled: {found['unsampled']}")
         if found["spans"] and self._span_name is not None:
             self._span = DaskSpan(self._span_name, self._name)
+            self._span.open()
 
     def workers_without_us(self) -> str:
         """Asks the workers once; a worker that does not answer in time is assumed to have the package."""
@@ -170,7 +173,7 @@ class DaskSource(Source):
             return News()
         if self._client_side is not None:
             return self._keep(*self._client_side.hand_over())
-        batches, failures = self._on_scheduler(fetch_news, self._name, self._got)
+        batches, failures = self._asking.ask(fetch_news, self._name, self._got, during=True)
         return self._take_batches(batches)._replace(failures=failures)
 
     def _take_batches(self, batches: list[Any]) -> News:
@@ -198,6 +201,7 @@ class DaskSource(Source):
 
     def end(self, ran: Ran) -> Collected:
         """One call of the scheduler asks for everything; a second one confirms the answer."""
+        self.seconds_left()  # from now on there is a limit
         found = Collected()
         if self._span is not None:
             self._span.close()
@@ -225,17 +229,20 @@ class DaskSource(Source):
         self._remove()
 
     def _remove(self) -> None:
-        """Removes everything from the scheduler. If the scheduler does not answer, the plugin removes itself after a
-        while."""
-        installed, self._installed = self._installed, False
-        client_side, self._client_side = self._client_side, None
-        if client_side is not None:
-            client_side.stop_sampling()
-        if installed:
+        """Removes everything from the scheduler. One that does not answer now does it when it can; if it gets no message,
+        the plugin removes itself after a while."""
+        self._installed = False
+        if self._client_side is not None:
+            self._client_side.stop_sampling()
+        if self._order is not None:
+            self.seconds_left()  # from now on there is a limit
+            self._asking.settle()
             with suppress(Exception):
-                self._on_scheduler(discard, self._name, self._topic, self.client.id)
-        if client_side is not None:
-            client_side.remove()
+                # Workers that have answered at the end have nothing of ours any more.
+                self._on_scheduler(discard, {**self._order, "forget": None if self._last_counters else self._order["forget"]})
+        if self._client_side is not None:
+            self._client_side.remove()
+        self._order = self._client_side = None
 
     def _finish_all(self) -> dict[str, Any]:
         """The answer to the one call at the end. Empty if there is none."""
@@ -244,6 +251,12 @@ class DaskSource(Source):
             try:
                 return self._finish(ask)
             except Exception as error:
+                if self._asking.silent:
+                    self.notes.add(
+                        f"the scheduler did not answer at the end of the run, within {self.seconds_at_end:g} s: the tries of the "
+                        "tasks and their CPU time are not known, and the last samples and records are missing"
+                    )
+                    break
                 self.notes.add(f"{UNASKED}: {words(error)}")
                 # Any other error comes from the workers' part: what the scheduler has may still be had.
                 ask = isinstance(error, (OSError, TimeoutError))
@@ -341,7 +354,7 @@ class DaskSource(Source):
         for wait in self.retries:
             if _has_cpu(result) or result.get("complete", True) or not result.get("ran"):
                 break
-            threading.Event().wait(max(0.0, wait))
+            threading.Event().wait(min(max(0.0, wait), self.seconds_left()))
             result = {**self._finish(ask=False), "complete": False}
         self._tell_about_span("/".join(span.name), result)
         return dict(result.get("metrics", {}))
@@ -412,22 +425,7 @@ class DaskSource(Source):
         return None
 
     def _on_scheduler(self, function: Any, *args: Any) -> Any:
-        """The answer to a call that may be made twice: without an answer it is made again, unless the previous call had
-        no answer either."""
-        sent = by_value(function)
-        for last in (self._in_vain, True):
-            status = getattr(self.client, "status", "running")
-            if status != "running":
-                raise ConnectionError(f"the client is {status}")
-            try:
-                answer = self.client.run_on_scheduler(sent, *args, callback_timeout=CALL_TIMEOUT)
-                self._in_vain = False
-                return answer
-            except (OSError, TimeoutError):
-                self._in_vain = True
-                if last:
-                    raise
-        return None
+        return self._asking.ask(function, *args)
 
 
 class DaskMetricsBackend(AbstractMetricsBackend):

@@ -25,7 +25,7 @@ from roastcoffea.backends._counters import Counters
 from roastcoffea.backends._executors import kind_of, threads_of
 from roastcoffea.backends._remote import read_counters
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
-from roastcoffea.channel import SharedFile, flush, take_memory
+from roastcoffea.channel import SharedFile, close, forget, take_memory
 from roastcoffea.guard import Notes, attempt, words
 
 __all__ = ["LocalSource"]
@@ -59,6 +59,8 @@ class LocalSource(Source):
                 self._sampler = attempt(
                     "the processes cannot be sampled", self._notes.add, _Sampler, self.executor, interval
                 )
+                if self._sampler is not None:
+                    self._sampler.start()
         tells = [] if self._sampler is None else ["series"]
         return Engine("processes of this machine", list(self._notes), self._topic, tells=tells)
 
@@ -83,12 +85,13 @@ class LocalSource(Source):
         return found
 
     def abandon(self) -> None:
-        sampler, self._sampler = self._sampler, None
-        shared, self._shared, self._topic = self._shared, None, None
-        if shared is not None:
-            shared.close()
-        if sampler is not None:
-            sampler.stop()
+        if self._sampler is not None:
+            self._sampler.stop()
+        if self._topic is not None:
+            forget(self._topic)
+        if self._shared is not None:
+            self._shared.close()
+        self._sampler = self._shared = self._topic = None
 
     # ---- records that are sent ----
 
@@ -108,7 +111,7 @@ class LocalSource(Source):
     def _close_channel(self) -> None:
         if self._topic is None:
             return
-        flush(self._topic)
+        close(self._topic)
         self._arrived += self._take_records(last=True)
         if self._shared is not None and self._shared.damaged:
             self._notes.add(f"records that were sent are damaged in {self._shared.damaged} places, and left out there")
@@ -142,7 +145,7 @@ def _processes_in(data: bytes) -> set[int]:
 
 
 class _Sampler:
-    """A thread that samples the processes, in C, without the GIL."""
+    """A thread that samples the processes, in C, without the GIL. It runs from `start` to `stop`."""
 
     def __init__(self, executor: Any, interval: float) -> None:
         self.pool: set[int] = set()
@@ -164,21 +167,26 @@ class _Sampler:
         # A pool may live for less than the interval: when processes start or end, the next sample is soon.
         self._pause = self.tree.pause(interval)
         self._thread: threading.Thread | None = threading.Thread(target=self._run, name="roastcoffea-local", daemon=True)
-        self._thread.start()
+
+    def start(self) -> None:
+        """Call it when `stop` is sure to be called: an interrupt may come at once."""
+        if self._thread is not None:
+            self._thread.start()
 
     def stop(self) -> None:
         """Ends the thread and takes the last sample. A second call does nothing."""
         self._stop.set()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join()
+        if self._thread is not None:
+            if self._thread.is_alive():
+                self._thread.join()
             self._look()
+            self._thread = None
 
-    def news(self) -> WorkerSeries | None:
-        """The samples since the last call; None before the first worker: an empty series would mean that there are
-        none."""
+    def news(self, workers: Mapping[int, int | None] | None = None) -> WorkerSeries | None:
+        """The samples since the last call; None before the first worker: an empty series would mean that there are none.
+        `workers`: {pid: cores}, where the caller knows better."""
         with self._lock:
-            workers = self.workers(set())
+            workers = self.workers(set()) if workers is None else dict(workers)
             return self.tree.news(workers, socket.gethostname()) if any(workers.values()) else None
 
     def workers(self, confirmed: Set[int]) -> dict[int, int | None]:

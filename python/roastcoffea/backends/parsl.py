@@ -24,7 +24,7 @@ from roastcoffea.backends._parsl_tries import LOST, Try, watch_launches, watch_t
 from roastcoffea.backends._remote import read_counters
 from roastcoffea.backends.local import _Sampler
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
-from roastcoffea.channel import flush, take_memory
+from roastcoffea.channel import close, forget, take_memory
 from roastcoffea.extras import needed
 from roastcoffea.guard import Notes, attempt, words
 from roastcoffea.marks import Mark
@@ -64,7 +64,8 @@ class _Watched:
 
     def close(self) -> None:
         while self.marks:
-            self.marks.pop().take_off()
+            self.marks[-1].take_off()
+            self.marks.pop()
         if self.sampler is not None:
             self.sampler.stop()
 
@@ -80,6 +81,7 @@ class ParslSource(Source):
         self._watched: _Watched | None = None
         self._topic: str | None = None
         self._arrived: list[bytes] = []
+        self._told = 0  # how many of these news() has returned
         self._follows = False  # whether workers are tracked
 
     def begin(self, interval: float | None) -> Engine:
@@ -101,21 +103,25 @@ class ParslSource(Source):
                 watched.sampler = attempt(
                     "this process cannot be sampled", self._notes.add, _Sampler, None, interval
                 )
+                if watched.sampler is not None:
+                    watched.sampler.start()
         tells = ("series", "attempts") if self._follows else ("attempts",)
         return Engine(f"Parsl {_version()}", list(self._notes), self._topic, tells=tells)
 
     def news(self) -> News:
-        watched, records = self._watched, [] if self._topic is None else take_memory(self._topic)
-        self._arrived += records
-        samples = None
+        watched, samples = self._watched, None
+        if self._topic is not None:
+            self._arrived += take_memory(self._topic)
         if watched is not None and watched.sampler is not None:
-            samples = watched.sampler.tree.news({os.getpid(): watched.threads}, socket.gethostname())
-        return News(records, samples)
+            samples = watched.sampler.news({os.getpid(): watched.threads})
+        # Only now: after a failure the next call repeats them.
+        told, self._told = self._told, len(self._arrived)
+        return News(self._arrived[told:], samples)
 
     def end(self, ran: Ran) -> Collected:
         watched, found, counters = self._watched, Collected(), read_counters()
         if self._topic is not None:
-            flush(self._topic)
+            close(self._topic)
             self._arrived += take_memory(self._topic)
         found.records = self._arrived
         if watched is not None:
@@ -130,10 +136,11 @@ class ParslSource(Source):
         return found
 
     def abandon(self) -> None:
-        watched, self._watched = self._watched, None
-        self._topic, self._arrived = None, []
-        if watched is not None:
-            watched.close()
+        if self._watched is not None:
+            self._watched.close()
+        if self._topic is not None:
+            forget(self._topic)
+        self._watched, self._topic, self._arrived, self._told = None, None, [], 0
 
     # ---- the beginning ----
 

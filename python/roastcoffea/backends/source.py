@@ -8,6 +8,7 @@ collector calls `begin`, then `news` any number of times, and at last `end`; or 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -86,6 +87,10 @@ class Source(ABC):
 
     how_to_install = ""  # in words: how workers that lack this package get it
     has_dashboard = False  # whether the engine has a server that can show the run
+    # All that happens at the end of a run takes so many seconds at most: the user waits for it, and an engine that has not
+    # answered by then will not.
+    seconds_at_end = 30.0
+    ends_by: float | None = None  # by time.monotonic(): when all has to be done; None while the run goes on
     # Set before `begin`.
     label = ""  # the name of the run, for others
     dashboard: bool | str = False  # whether the run is to be shown on that server
@@ -105,6 +110,12 @@ class Source(ABC):
 
     def abandon(self) -> None:
         """Stops all that still runs and leaves nothing behind. `end` may have been called, or failed half way."""
+
+    def seconds_left(self) -> float:
+        """Until all has to be done; counted from the first call, where nobody has set a limit."""
+        if self.ends_by is None:
+            self.ends_by = time.monotonic() + self.seconds_at_end
+        return max(0.0, self.ends_by - time.monotonic())
 
     def workers_without_us(self) -> str:
         """The workers that are known to lack this package, in words; empty if there are none."""

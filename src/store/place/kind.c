@@ -49,10 +49,10 @@ static bool is_legacy(int directory) {
            memmem(front, (size_t)got, format, sizeof format - 1) != NULL;
 }
 
-roast_store_kind roast_store_is_measurement(const char *path) {
-    if (path == NULL || roast_temporary_is(last_name(path)))
+roast_store_kind roast_target_kind(int folder_fd, const char *name) {
+    if (roast_temporary_is(last_name(name)))
         return ROAST_STORE_NONE;
-    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int directory = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return ROAST_STORE_NONE;
     roast_store_kind kind = has_our_database(directory) ? ROAST_STORE_OURS
@@ -60,6 +60,10 @@ roast_store_kind roast_store_is_measurement(const char *path) {
                                                         : ROAST_STORE_NONE;
     close(directory);
     return kind;
+}
+
+roast_store_kind roast_store_is_measurement(const char *path) {
+    return path == NULL ? ROAST_STORE_NONE : roast_target_kind(AT_FDCWD, path);
 }
 
 size_t roast_store_new_name(const char *folder, roast_utc when, char *out, size_t size) {

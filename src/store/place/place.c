@@ -98,6 +98,16 @@ static roast_status make_folders(char *folder, roast_error *err) {
     }
 }
 
+/* The user may change the working directory. */
+static roast_status make_absolute(roast_target *place, roast_error *err) {
+    char real[PATH_MAX];
+    if (realpath(place->folder, real) == NULL)
+        return failed(place->folder, "open", err);
+    roast_free(place->folder);
+    place->folder = copy_text(real);
+    return place->folder == NULL ? no_memory(err) : ROAST_OK;
+}
+
 roast_status roast_target_open(roast_target *place, const char *path, roast_error *err) {
     *place = (roast_target){.folder_fd = -1};
     if (path == NULL || *path == '\0')
@@ -106,6 +116,8 @@ roast_status roast_target_open(roast_target *place, const char *path, roast_erro
     roast_status status = place->path == NULL ? no_memory(err) : split(place, err);
     if (status == ROAST_OK)
         status = make_folders(place->folder, err);
+    if (status == ROAST_OK)
+        status = make_absolute(place, err);
     if (status == ROAST_OK) {
         place->folder_fd = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (place->folder_fd < 0)
@@ -128,9 +140,13 @@ void roast_target_close(roast_target *place) {
 
 static bool is_empty(const roast_target *place) {
     bool empty = true;
-    DIR *directory = opendir(place->path);
-    if (directory == NULL)
+    int fd = openat(place->folder_fd, place->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory == NULL) {
+        if (fd >= 0)
+            close(fd);
         return false;
+    }
     for (struct dirent *entry; empty && (entry = readdir(directory)) != NULL;)
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
     closedir(directory);
@@ -144,7 +160,7 @@ static occupant look_once(const roast_target *place, struct stat *info) {
         return NOBODY; /* or not visible to us: then the rename fails */
     if (!S_ISDIR(info->st_mode))
         return SOMETHING_ELSE;
-    if (roast_store_is_measurement(place->path) != ROAST_STORE_NONE)
+    if (roast_target_kind(place->folder_fd, place->name) != ROAST_STORE_NONE)
         return MEASUREMENT;
     return is_empty(place) ? EMPTY_DIRECTORY : SOMETHING_ELSE;
 }
@@ -338,9 +354,23 @@ void roast_target_discard(const roast_target *place, roast_temporary *temporary)
     errno = number;
 }
 
+static bool is_same_file(int directory, const char *name, int open_fd) {
+    struct stat there, ours;
+    return fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstat(open_fd, &ours) == 0 && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+}
+
+bool roast_target_has(const roast_target *place, const char *file, int open_fd) {
+    int directory = openat(place->folder_fd, place->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return false;
+    bool has = open_fd >= 0 && is_same_file(directory, file, open_fd);
+    close(directory);
+    return has;
+}
+
 void roast_target_remove(const roast_target *place) {
-    if (roast_store_is_measurement(place->path) == ROAST_STORE_OURS)
-        roast_temporary_empty(place, place->name, NULL);
+    roast_temporary_empty(place, place->name, NULL);
 }
 
 /* ---- reading ---- */

@@ -10,9 +10,9 @@
 #define ROAST_STORE_MARKER   "live"
 
 typedef struct roast_target {
-    char *folder;     /* the folder above */
+    char *folder;     /* the folder above, absolute */
     const char *name; /* of the measurement in it */
-    char *path;       /* both */
+    char *path;       /* both, as the caller wrote them: for messages */
     int folder_fd;
 } roast_target;
 
@@ -27,6 +27,8 @@ typedef struct roast_temporary {
 /* Folders above it are made where they are missing. */
 roast_status roast_target_open(roast_target *place, const char *path, roast_error *err);
 void roast_target_close(roast_target *place);
+/* As roast_store_is_measurement, of a directory of an open folder. */
+roast_store_kind roast_target_kind(int folder_fd, const char *name);
 /* Whether a new measurement may be written; changes nothing. */
 roast_status roast_target_check(const roast_target *place, bool overwrite, roast_error *err);
 
@@ -46,6 +48,8 @@ roast_status roast_target_commit(const roast_target *place, roast_temporary *tem
                                  bool overwrite, roast_error *err);
 /* Removes it. */
 void roast_target_discard(const roast_target *place, roast_temporary *temporary);
+/* Whether `file` in the measurement is the one that is open: another process may have put another measurement there. */
+bool roast_target_has(const roast_target *place, const char *file, int open_fd);
 /* Removes the measurement. If its directory has other files, they and the directory stay. */
 void roast_target_remove(const roast_target *place);
 

@@ -1,8 +1,6 @@
 /* A measurement that grows while a run goes on. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -11,7 +9,8 @@
 
 struct roast_store_live {
     roast_target place;
-    char *path; /* of the measurement, absolute: the user may change the working directory */
+    char *path;     /* of the measurement, absolute */
+    bool overwrite; /* whether the caller allows that another measurement is replaced */
     sqlite3 *db;
     int marker; /* locked for as long as we write */
 };
@@ -23,11 +22,7 @@ static roast_status no_memory(roast_error *err) {
 /* ---- beginning ---- */
 
 static roast_status find_path(roast_store_live *live, roast_error *err) {
-    char folder[PATH_MAX];
-    if (realpath(live->place.folder, folder) == NULL)
-        return roast_error_set(err, ROAST_EIO, "measurement", -1, "%s: %s", live->place.folder,
-                               strerror(errno));
-    live->path = roast_path_join(folder, live->place.name);
+    live->path = roast_path_join(live->place.folder, live->place.name);
     if (live->path == NULL)
         return no_memory(err);
     if (strlen(live->path) + sizeof "/" ROAST_STORE_DATABASE <= ROAST_DB_MAX_LIVE_PATH)
@@ -91,6 +86,16 @@ static roast_status open_made(roast_store_live *live, roast_error *err) {
     return status;
 }
 
+/* Another process may have put another measurement there. */
+static bool is_ours(const roast_store_live *live) {
+    return roast_target_has(&live->place, ROAST_STORE_MARKER, live->marker);
+}
+
+static void remove_ours(const roast_store_live *live) {
+    if (is_ours(live))
+        roast_target_remove(&live->place);
+}
+
 static void close_database(roast_store_live *live) {
     roast_db_close(live->db, NULL);
     live->db = NULL;
@@ -113,6 +118,7 @@ roast_status roast_store_live_begin(const roast_store_options *options, roast_st
         return no_memory(err);
     live->marker = -1;
     live->place.folder_fd = -1;
+    live->overwrite = options->overwrite;
     roast_status status = roast_target_open(&live->place, options->path, err);
     if (status == ROAST_OK)
         status = find_path(live, err);
@@ -121,7 +127,7 @@ roast_status roast_store_live_begin(const roast_store_options *options, roast_st
     if (status == ROAST_OK) {
         status = open_made(live, err);
         if (status != ROAST_OK)
-            roast_target_remove(&live->place);
+            remove_ours(live);
     }
     if (status != ROAST_OK) {
         free_live(live);
@@ -135,6 +141,8 @@ roast_status roast_store_live_begin(const roast_store_options *options, roast_st
 
 roast_status roast_store_live_append(roast_store_live *live, const roast_run *delta,
                                      roast_error *err) {
+    if (live->db == NULL)
+        ROAST_TRY(open_made(live, err));
     ROAST_TRY(roast_db_exec(live->db, "BEGIN IMMEDIATE", err));
     roast_status status = roast_write_run(live->db, delta, true, err);
     if (status == ROAST_OK)
@@ -152,10 +160,10 @@ roast_status roast_store_live_finish(roast_store_live *live, const roast_run *ru
     close_database(live);
     roast_store_options final = *options;
     final.path = live->path;
-    final.overwrite = true;
-    roast_status status = roast_store_save(run, &final, err);
+    final.overwrite = live->overwrite || is_ours(live);
+    ROAST_TRY(roast_store_save(run, &final, err));
     free_live(live);
-    return status;
+    return ROAST_OK;
 }
 
 void roast_store_live_close(roast_store_live *live) {
@@ -167,6 +175,6 @@ void roast_store_live_abandon(roast_store_live *live) {
     if (live == NULL)
         return;
     close_database(live);
-    roast_target_remove(&live->place);
+    remove_ours(live);
     free_live(live);
 }
