@@ -4,6 +4,7 @@
 
 #include "common/errors.h"
 #include "common/pairs.h"
+#include "common/redact.h"
 #include "common/values.h"
 
 #include <math.h>
@@ -266,6 +267,8 @@ static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
     roast_branch_size *branches = NULL;
     roast_error err = {0};
     int result = -1;
+    if (name != NULL && PyUnicode_Check(name)) /* by the name that the log knows it by */
+        Py_SETREF(name, ext_redact_name(NULL, name));
     if (name == NULL || keep_text(p, Py_NewRef(name), &file.name) != 0 ||
         number_of(value, "total_branches", -1, &total) != 0 ||
         number_of(value, "total_tree_bytes", -1, &tree) != 0 ||

@@ -17,7 +17,7 @@ from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import Pieces
 from roastcoffea.runner_watch import FLAG, OUTPUT_KEY, RunnerCall, is_tracked
-from roastcoffea.work import Work, piece_of
+from roastcoffea.work import Work, piece_of, recorded
 
 __all__ = ["Recorder"]
 
@@ -179,7 +179,8 @@ class Recorder:
         if self._expected:
             pieces = {piece_of(item) for item in self._expected}
             self._expected_chunks = len(self._expected)
-            self._without = len(pieces.intersection(Run(chunks=chunks).failed_pieces(list(pieces))))
+            failed = set(Run(chunks=chunks).failed_pieces(list(pieces)))
+            self._without = sum(recorded(piece) in failed for piece in pieces)
             self._expected = []  # there may be millions
         expected = self._expected_chunks - replayed
         known = min(len(chunks), self._expected_chunks - self._without)

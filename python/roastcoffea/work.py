@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from roastcoffea._core import Run
+from roastcoffea._core import Run, redact_name
 from roastcoffea.endings import describe_error, is_interrupt, pieces_in
 from roastcoffea.preprocess_watch import BadFile
 from roastcoffea.runner_watch import RunnerCall, Tasks, is_tracked
 
-__all__ = ["Work", "piece_of"]
+__all__ = ["Work", "piece_of", "recorded"]
 
 Piece = tuple[Any, ...]
 
@@ -20,6 +20,13 @@ Piece = tuple[Any, ...]
 def piece_of(item: Any) -> Piece:
     """A WorkItem in the form of the engine."""
     return item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
+
+
+def recorded(piece: Piece) -> Piece:
+    """As records name it: without the secrets of the file's address. Here, in the user's process, pieces keep them, so
+    that failed_fileset() can be run."""
+    dataset, file, *rest = piece
+    return dataset, redact_name(file) if isinstance(file, str) else file, *rest
 
 
 @dataclass
@@ -225,7 +232,7 @@ class _Known:
             self._is_made_good(call),
             [file for file in call.bad_files if (file.dataset, file.file) not in self._files],
             self._take(call, call.left_out),
-            self._take(call, [item for item in call.items if piece_of(item) in self._failed]),
+            self._take(call, [item for item in call.items if recorded(piece_of(item)) in self._failed]),
         )
 
     def _take(self, call: _Call, items: list[Any]) -> list[Any]:
@@ -251,7 +258,7 @@ class _Known:
         if call.returned or not call.items:
             return set(map(piece_of, call.items)).difference(map(piece_of, call.missing))
         if call.tracked:
-            return set(map(piece_of, call.items)) - self._without_record
+            return {piece for piece in map(piece_of, call.items) if recorded(piece) not in self._without_record}
         finished = call.finished
         if finished is None and self._attempts is not None:
             finished = call.tasks.items(self._done_tasks)
