@@ -56,10 +56,6 @@ static roast_str after(roast_str text, size_t count) {
 
 /* ---- names of secrets ---- */
 
-static bool is_plural(roast_str rest) {
-    return begins(rest, "s") || begins(rest, "iz"); /* max_tokens, tokenizer */
-}
-
 /* Words that are also used in prose: "signature: f(x)". */
 static bool is_doubtful(roast_str name) {
     static const char *const names[] = {"pwd", "pw", "auth", "jwt", "signature"};
@@ -69,12 +65,20 @@ static bool is_doubtful(roast_str name) {
     return false;
 }
 
+/* "access_token", but neither "max_tokens" nor "tokenizer" */
+static bool has_token(roast_str name) {
+    for (; name.len > 0; name = after(name, 1))
+        if (begins(name, "token") && !begins(after(name, 5), "s") && !begins(after(name, 5), "iz"))
+            return true;
+    return false;
+}
+
 bool roast_is_secret_name(roast_str name) {
     static const char *const parts[] = {
-        "password",   "passwd",     "passphrase", "passcode",  "secret",        "token",
-        "credential", "authz",      "apikey",     "accesskey", "authorization", "privatekey",
-        "accountkey", "signingkey", "sharedkey",  "bearer",    "encryptionkey", "cookie",
-        "sessionid",  "amzsignature"};
+        "password",      "passwd",     "passphrase", "passcode",    "secret",
+        "credential",    "authz",      "apikey",     "accesskey",   "authorization",
+        "privatekey",    "accountkey", "signingkey", "sharedkey",   "bearer",
+        "encryptionkey", "cookie",     "sessionid",  "amzsignature"};
     char plain[64]; /* its letters and digits */
     size_t len = 0;
     for (size_t i = 0; i < name.len && len < sizeof plain; i++)
@@ -83,12 +87,10 @@ bool roast_is_secret_name(roast_str name) {
     if (is_doubtful((roast_str){plain, len}))
         return true;
     for (size_t at = 0; at < len; at++)
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-            roast_str rest = {plain + at, len - at};
-            if (begins(rest, parts[i]) && !is_plural(after(rest, strlen(parts[i]))))
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            if (begins((roast_str){plain + at, len - at}, parts[i]))
                 return true;
-        }
-    return false;
+    return has_token((roast_str){plain, len});
 }
 
 /* ---- one text ---- */
@@ -180,7 +182,8 @@ static void enter_address(redactor *r) {
 
 /* Whether a host has a "port" that is none: then it is the beginning of a user and a password with a slash in it. */
 static bool is_cut_login(roast_str host) {
-    const char *colon = host.len > 0 && host.data[0] != '[' ? memchr(host.data, ':', host.len) : NULL;
+    const char *colon =
+        host.len > 0 && host.data[0] != '[' ? memchr(host.data, ':', host.len) : NULL;
     for (size_t i = colon != NULL ? (size_t)(colon - host.data) + 1 : host.len; i < host.len; i++)
         if (!is_digit(host.data[i]))
             return true;
@@ -234,7 +237,8 @@ static bool is_harmless(roast_str parameter) {
 static bool query(redactor *r) {
     char c = r->in.data[r->at], joint = '?';
     size_t dropped = 0;
-    if (r->at >= r->end || !(c == '?' || (c == '#' && memchr(r->in.data + r->at, '=', r->end - r->at))))
+    if (r->at >= r->end ||
+        !(c == '?' || (c == '#' && memchr(r->in.data + r->at, '=', r->end - r->at))))
         return false;
     while (r->at < r->end) {
         size_t end = r->at + 1;
@@ -310,10 +314,10 @@ static const struct {
     const char *others; /* what they have besides digits and capitals; 'a' for small letters */
     size_t least;       /* bytes in all */
 } tokens[] = {
-    {"eyJ", "a-_.", 20},   {"ghp_", "a", 20},   {"gho_", "a", 20},        {"ghu_", "a", 20},
-    {"ghs_", "a", 20},     {"ghr_", "a", 20},   {"github_pat_", "a_", 30}, {"glpat-", "a-_", 20},
-    {"AKIA", "", 20},      {"ASIA", "", 20},    {"AIza", "a-_", 35},      {"pypi-", "a-_", 40},
-    {"xoxb-", "a-", 20},   {"xoxp-", "a-", 20}, {"MDAx", "a-_=", 40},     {"ya29.", "a-_", 20},
+    {"eyJ", "a-_.", 20}, {"ghp_", "a", 20},   {"gho_", "a", 20},         {"ghu_", "a", 20},
+    {"ghs_", "a", 20},   {"ghr_", "a", 20},   {"github_pat_", "a_", 30}, {"glpat-", "a-_", 20},
+    {"AKIA", "", 20},    {"ASIA", "", 20},    {"AIza", "a-_", 35},       {"pypi-", "a-_", 40},
+    {"xoxb-", "a-", 20}, {"xoxp-", "a-", 20}, {"MDAx", "a-_=", 40},      {"ya29.", "a-_", 20},
 };
 
 static size_t body_end(roast_str text, size_t at, const char *others) {
@@ -368,7 +372,7 @@ static bool private_key(redactor *r) {
 
 typedef struct assignment {
     roast_str name;
-    char quote;        /* in front of the name and, if it is `closed`, behind it; 0: none */
+    char quote; /* in front of the name and, if it is `closed`, behind it; 0: none */
     bool closed;
     bool after_colon;
     size_t value, end; /* without quotes */
@@ -419,8 +423,9 @@ static void read_quoted(const redactor *r, assignment *a, size_t quote) {
     char mark = r->in.data[quote + escaped];
     size_t at = a->value = quote + escaped + 1;
     while (at < r->in.len) {
-        bool there = escaped ? at + 1 < r->in.len && r->in.data[at] == '\\' && r->in.data[at + 1] == mark
-                             : r->in.data[at] == mark;
+        bool there =
+            escaped ? at + 1 < r->in.len && r->in.data[at] == '\\' && r->in.data[at + 1] == mark
+                    : r->in.data[at] == mark;
         if (there)
             break;
         at = next(r, at);
@@ -463,7 +468,8 @@ static bool tells_nothing(const redactor *r, const assignment *a) {
     static const char *const words[] = {"none", "true", "false", "null", "..."};
     roast_str value = {r->in.data + a->value, a->end - a->value};
     bool bare = !is_quote(r->in.data[a->value - 1]);
-    if (value.len == 0 || (a->closed && bare && (a->quote == '"' || is_any_of(value.data[0], "{["))))
+    if (value.len == 0 ||
+        (a->closed && bare && (a->quote == '"' || is_any_of(value.data[0], "{["))))
         return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (is_same(value, words[i]))

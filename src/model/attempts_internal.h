@@ -12,8 +12,8 @@ struct roast_attempts {
     roast_intern prefixes;
     uint8_t *kinds; /* of the prefixes */
     size_t kinds_capacity;
-    roast_intern workers; /* a worker's number is that of its name */
-    roast_intern texts;   /* types and messages of exceptions */
+    roast_intern workers;  /* a worker's number is that of its name */
+    roast_intern texts;    /* types and messages of exceptions */
     roast_buffer redacted; /* such a text on its way there */
     roast_buffer rows;
     uint64_t count;

@@ -69,7 +69,7 @@ struct roast_chunklog {
     size_t *ends;      /* where each row ends */
     size_t ends_capacity;
     uint64_t count;
-    roast_buffer scratch; /* where an entry or a row is put together */
+    roast_buffer scratch;  /* where an entry or a row is put together */
     roast_buffer redacted; /* a text on its way there */
     /* The identities (token, seq) of the first `identified` rows; brought up to date by the merges that ask. */
     roast_intern identities;

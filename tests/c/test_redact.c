@@ -32,7 +32,8 @@ static const struct {
     {"davs://u:p%40@[2001:db8::1]:443/f.root", "davs://[2001:db8::1]:443/f.root"},
     {"https://h/f.root?X-Amz-Credential=AB&X-Amz-Signature=cd", "https://h/f.root|?***"},
     {"root://h//f.root?authz=Bearer%20abc.def", "root://h//f.root|?***"},
-    {"root://h//f.root?xrdcl.unzip=a/b.root&authz=tok", "root://h//f.root?xrdcl.unzip=a/b.root|&***"},
+    {"root://h//f.root?xrdcl.unzip=a/b.root&authz=tok",
+     "root://h//f.root?xrdcl.unzip=a/b.root|&***"},
     {"root://h//f.root?authz=tok&xrdcl.requuid=12-3", "root://h//f.root?xrdcl.requuid=12-3|&***"},
     {"https://h/download?path=/&files=x.root&t=1", "https://h/download?path=/&files=x.root|&***"},
     {"https://h/f.root?path=a@b", "https://h/f.root|?***"},
@@ -76,8 +77,8 @@ static void test_addresses(void **state) {
 
 static void test_addresses_in_texts(void **state) {
     static const char *const around[][2] = {
-        {"cannot open ", " today"}, {"OSError('", "')"}, {"{\"url\": \"", "\"}"},
-        {"OSError('of \\'", "\\'')"}, {"<", ">"}, {"", "\nnext line"}};
+        {"cannot open ", " today"},   {"OSError('", "')"}, {"{\"url\": \"", "\"}"},
+        {"OSError('of \\'", "\\'')"}, {"<", ">"},          {"", "\nnext line"}};
     char text[1024], kept[512], expected[1024];
     (void)state;
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
@@ -191,9 +192,17 @@ static void test_other_texts_stay(void **state) {
 }
 
 static void test_names_of_secrets(void **state) {
-    static const char *const secret[] = {"password", "DB_PASSWORD", "apiKey",   "X-Api-Key",
-                                         "token",    "x509 passphrase", "auth", "accessToken",
-                                         "PW",       "aws_secret_access_key"};
+    static const char *const secret[] = {"password",
+                                         "DB_PASSWORD",
+                                         "apiKey",
+                                         "X-Api-Key",
+                                         "token",
+                                         "x509 passphrase",
+                                         "auth",
+                                         "accessToken",
+                                         "credentials",
+                                         "PW",
+                                         "aws_secret_access_key"};
     static const char *const plain[] = {"",     "chunksize", "tokens", "max_tokens", "tokenizer",
                                         "path", "key",       "sig",    "author",     "bypass"};
     (void)state;
@@ -206,12 +215,54 @@ static void test_names_of_secrets(void **state) {
 
 /* Of all that can be made of these pieces, a second time changes nothing, and the text never grows. */
 static void test_twice_is_once(void **state) {
-    static const char *const pieces[] = {
-        "root://", "https://", "::", ":", "//", "/", "?", "&", "#", ";", "=", "@", "u", "host", "80",
-        "authz", "password", "token", "--password", "xrdcl.unzip", "path", "sig", "Bearer ", "Basic ",
-        "'", "\"", "\\", " ", "\n", ",", "{", "}", "None", "abc1234567", "eyJhbGciOiJIUzI1NiJ9",
-        "-----BEGIN RSA PRIVATE KEY-----", "-----END", "*", "***", "b", "-", ".", "%20", "Authorization",
-        "Cookie", "[", "]", "\xc3\xa4"};
+    static const char *const pieces[] = {"root://",
+                                         "https://",
+                                         "::",
+                                         ":",
+                                         "//",
+                                         "/",
+                                         "?",
+                                         "&",
+                                         "#",
+                                         ";",
+                                         "=",
+                                         "@",
+                                         "u",
+                                         "host",
+                                         "80",
+                                         "authz",
+                                         "password",
+                                         "token",
+                                         "--password",
+                                         "xrdcl.unzip",
+                                         "path",
+                                         "sig",
+                                         "Bearer ",
+                                         "Basic ",
+                                         "'",
+                                         "\"",
+                                         "\\",
+                                         " ",
+                                         "\n",
+                                         ",",
+                                         "{",
+                                         "}",
+                                         "None",
+                                         "abc1234567",
+                                         "eyJhbGciOiJIUzI1NiJ9",
+                                         "-----BEGIN RSA PRIVATE KEY-----",
+                                         "-----END",
+                                         "*",
+                                         "***",
+                                         "b",
+                                         "-",
+                                         ".",
+                                         "%20",
+                                         "Authorization",
+                                         "Cookie",
+                                         "[",
+                                         "]",
+                                         "\xc3\xa4"};
     char text[512], once[512], twice[512], self[512];
     (void)state;
     srand(1);
@@ -239,10 +290,10 @@ static void test_twice_is_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),        cmocka_unit_test(test_addresses_in_texts), cmocka_unit_test(test_name_of_a_text),
-        cmocka_unit_test(test_texts),            cmocka_unit_test(test_other_names_stay),
-        cmocka_unit_test(test_other_texts_stay), cmocka_unit_test(test_names_of_secrets),
-        cmocka_unit_test(test_twice_is_once),
+        cmocka_unit_test(test_addresses),        cmocka_unit_test(test_addresses_in_texts),
+        cmocka_unit_test(test_name_of_a_text),   cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_other_names_stay), cmocka_unit_test(test_other_texts_stay),
+        cmocka_unit_test(test_names_of_secrets), cmocka_unit_test(test_twice_is_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@ shown has one of them."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -41,6 +42,7 @@ ADDRESSES = {
     "6.root": "http://{door}/eyJhbGciOiJIUzI1NiJ9.SECRET09.c2lnbmF0dXJl/6.root",
     "7.root": "http://SECRET10@{door}/7.root",
 }
+GONE = "http://SECRET42:SECRET43@{door}/gone.root?token=SECRET44"
 HARMLESS = "2.root?xrdcl.requuid=plain"
 # In the message of an exception that process() raises.
 MESSAGE = "\n".join((
@@ -137,8 +139,8 @@ def door(tmp_path_factory):
         server.shutdown()
 
 
-def fileset_of(door, *more):
-    return {"data": {"files": {address.format(door=door): "Events" for address in (*ADDRESSES.values(), *more)}}}
+def fileset_of(door, *more, dataset="data"):
+    return {dataset: {"files": {address.format(door=door): "Events" for address in (*ADDRESSES.values(), *more)}}}
 
 
 # ---- what is kept and shown ----
@@ -197,7 +199,7 @@ def shown_of(run):
 
 def pages_of(folder, name):
     """What the board answers."""
-    with roastcoffea.board(folder, port=0) as link:
+    with contextlib.closing(roastcoffea.board(folder, port=0)) as link:
         base, _, token = link.url.partition("?token=")
         found = {}
         for path in ("", f"run/{name}", f"ask/{name}", "api/runs", f"api/run/{name}", f"api/tables/{name}",
@@ -258,16 +260,15 @@ def test_nothing_that_is_kept_has_a_secret(cluster, door, tmp_path, monkeypatch,
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     text = tmp_path / "run.prom"
-    gone = "http://SECRET42:SECRET43@{door}/gone.root?token=SECRET44"
     with distributed.Client(cluster, set_as_default=False) as client:
         with MetricsCollector(
             client, output_dir=tmp_path / "runs", measurement_name="it", config={**CONFIG, "odd": Odd()}, dashboard=True,
             provenance=PROVENANCE, textfile=text, worker_tracking_interval=0.1,
         ) as mc:
-            fileset = fileset_of(door, gone)
+            fileset = fileset_of(door, GONE)
             out = runner_of(client, skipbadfiles=(Exception,))(fileset, processor_instance=Analysis())
             with pytest.raises(Exception, match="SECRET12"):  # the user's own is as it was
-                runner_of(client)(fileset_of(door), processor_instance=Analysis(fails=True))
+                runner_of(client)(fileset_of(door, dataset="late"), processor_instance=Analysis(fails=True))
             eventually(lambda: open_run(mc.measurement_path).run.meta.get("failed_tries"))
             eventually(lambda: len(open_run(mc.measurement_path).chunk_metrics) > len(ADDRESSES))
             artefacts = live_artefacts(cluster, mc, text)
@@ -285,7 +286,7 @@ def check_what_stays(mc, door):
     """Which file it was, and all that is no secret."""
     names = {chunk["file"] for chunk in mc.chunk_metrics}
     assert {f"http://{door}/{i}.root" for i in (0, 1, 3, 4, 5, 7)} <= names and f"http://{door}/{HARMLESS}" in names
-    assert len(names) == len(ADDRESSES) and set(mc.metrics["per_file"]) == names
+    assert len(names) == len(ADDRESSES) and set(mc.budget(by="file")) - {None} == names
     assert all(chunk["file_metadata"]["filename"] == chunk["file"] for chunk in mc.chunk_metrics)
     (skipped,) = mc.metrics["skipped_files"]
     assert skipped["file"] == f"http://{door}/gone.root" and "gone.root" in skipped["reason"]
@@ -304,35 +305,35 @@ def check_what_stays(mc, door):
 
 def check_failed_work(mc, client, door):
     """What failed can be run again: in memory it has the addresses that the user gave."""
-    failed = mc.failed_fileset()
-    names = {item.filename for item in failed}
-    assert names <= {address.format(door=door) for address in (*ADDRESSES.values(), "{door}")} | {
-        f"http://SECRET42:SECRET43@{door}/gone.root?token=SECRET44"}
-    assert mc.run.ending["pieces"] > 0
+    failed, addresses = mc.failed_fileset(), {address.format(door=door) for address in ADDRESSES.values()}
+    late = [item for item in failed if item.dataset == "late"]
+    assert {item.filename for item in failed} - addresses == {GONE.format(door=door)}
+    names = {item.filename for item in late}  # Dask has cancelled the others
+    assert names and names <= addresses
+    assert runner_of(client)(late, processor_instance=Analysis())["names"] == names
 
 
 def test_failed_work_of_secret_addresses_is_found(door):
     """Records have other names of the files than the pieces of work."""
     runner = processor.Runner(
         executor=processor.IterativeExecutor(status=False), schema=NanoAODSchema, chunksize=100)
-    items = list(runner.preprocess(fileset_of(door), "Events"))
+    items = list(runner.preprocess(fileset_of(door)))
     with MetricsCollector(runner.executor) as mc, pytest.raises(Exception, match="by design"):
-        runner(list(items), processor_instance=FailsLate())
+        runner(list(items), processor_instance=FailsAt(items[4].filename, items[4].entrystart))
     failed = mc.failed_fileset()
     assert mc.run.ending["pieces"] == len(items) == 3 * len(ADDRESSES) and mc.run.ending["pieces_done"] == 4
-    assert [item.filename for item in failed] == [items[4].filename] and failed[0].entrystart == items[4].entrystart
-    out = runner(failed, processor_instance=Analysis())
-    assert out["events"] == 100
-    assert mc.outcome == "failed" and "SECRET" not in mc.metrics["error"]["file"]
+    assert [(item.filename, item.entrystart) for item in failed] == [(items[4].filename, items[4].entrystart)]
+    assert runner(failed, processor_instance=Analysis())["events"] == 100
+    assert mc.outcome == "failed" and b"SECRET" not in json.dumps(mc.metrics["error"]).encode()
 
 
-class FailsLate(processor.ProcessorABC):
-    done = 0
+class FailsAt(processor.ProcessorABC):
+    def __init__(self, *place):
+        self.place = place
 
     @track_metrics
     def process(self, events):
-        type(self).done += 1
-        if type(self).done == 5:
+        if (events.metadata["filename"], events.metadata["entrystart"]) == self.place:
             raise RuntimeError("by design")
         return {"events": len(events)}
 

@@ -144,8 +144,7 @@ static roast_status add_failed(finder *f, const roast_piece *piece) {
     roast_piece *kept = roast_groups_item(&failed->pieces, id);
     *kept = *piece;
     ROAST_TRY(roast_arena_str(&failed->texts, piece->dataset, &kept->dataset));
-    ROAST_TRY(
-        roast_arena_redacted(&failed->texts, roast_redact_name, piece->file, &kept->file));
+    ROAST_TRY(roast_arena_redacted(&failed->texts, roast_redact_name, piece->file, &kept->file));
     return roast_arena_str(&failed->texts, piece->treename, &kept->treename);
 }
 
