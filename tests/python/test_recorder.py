@@ -193,7 +193,7 @@ def test_what_cannot_be_used_is_left_out():
 
     def make_inputs(left_out):
         asked.append(set(left_out))
-        return inputs(tracking=17, figures={3: "x"})
+        return inputs(tracking=17, figures=3)
 
     made = compute(MetricsAggregator("local"), make_inputs, Notes())
     assert made.metrics["total_events"] == 10
