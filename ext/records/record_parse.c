@@ -14,8 +14,9 @@ typedef struct parse {
     ext_state *state;
     roast_chunk chunk;
     ext_customs customs;
-    PyObject *keep;  /* list of the objects that texts point into */
-    PyObject *about; /* what describes the file; borrowed from `keep` or the mapping itself; NULL: nothing */
+    PyObject *keep; /* list of the objects that texts point into */
+    PyObject *
+        about; /* what describes the file; borrowed from `keep` or the mapping itself; NULL: nothing */
     roast_str *branches;
     roast_section *sections;
     size_t section_capacity;

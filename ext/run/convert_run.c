@@ -432,10 +432,11 @@ static int note_section(roast_run *run, PyObject *name) {
     roast_str note;
     roast_error err;
     PyObject *text =
-        name == NULL ? PyUnicode_FromString("a recorded section was left out: it has no name")
-                     : PyUnicode_FromFormat("the recorded section %.200R was left out: it has neither "
-                                            "a duration nor a change of memory nor bytes",
-                                            name);
+        name == NULL
+            ? PyUnicode_FromString("a recorded section was left out: it has no name")
+            : PyUnicode_FromFormat("the recorded section %.200R was left out: it has neither "
+                                   "a duration nor a change of memory nor bytes",
+                                   name);
     PyObject *held = text != NULL ? ext_utf8(text, &note) : NULL;
     int result = held != NULL ? ext_raised(roast_run_add_note(run, note, &err), &err) : -1;
     Py_XDECREF(text);

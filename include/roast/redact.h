@@ -12,7 +12,7 @@
 /* The name of a file: one address or path as a whole. What stands in a path like an assignment ("/token=1/") stays.
  * `out` has room for name.len bytes, and may be name.data. Returns the length. The time is linear in it. */
 size_t roast_redact_name(roast_str name, char *out);
-/* The same for a text that may cite addresses. JSON stays JSON. */
+/* The same for a text that may cite addresses. Of JSON, the texts in it are redacted one by one. */
 size_t roast_redact_text(roast_str text, char *out);
 /* Whether a value under this name is a secret: "db_password", "X-Auth-Token". */
 bool roast_is_secret_name(roast_str name);

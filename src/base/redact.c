@@ -349,7 +349,7 @@ static bool known_token(redactor *r) {
     return false;
 }
 
-/* "-----BEGIN RSA PRIVATE KEY-----" and what follows, to "-----END" or the end of the text. */
+/* "-----BEGIN RSA PRIVATE KEY-----" and what follows, to "-----END" or the end of the text, also of a quoted one. */
 static bool private_key(redactor *r) {
     enum { LONGEST = 64 };
     static const char words[] = "private key-----", mark[] = "-----end";
@@ -361,10 +361,11 @@ static bool private_key(redactor *r) {
     if (at == limit)
         return false;
     copy_to(r, at + sizeof words - 1);
-    for (at = r->at; at < r->in.len && !begins(after(r->in, at), mark);)
-        at++;
+    for (at = r->at; at < r->in.len && !begins(after(r->in, at), mark) && !closes(r, at);)
+        at = next(r, at);
     hide_to(r, at);
-    copy_to(r, at + 5 < r->in.len ? at + 5 : r->in.len); /* or else it would begin a name */
+    if (begins(rest_of(r), mark))
+        copy_to(r, r->at + 5); /* or else it would begin a name */
     return true;
 }
 

@@ -37,12 +37,12 @@ static bool split_task_key(roast_str key, roast_str *front, uint8_t hash[ROAST_T
 
 /* ---- writing ---- */
 
-/* The text of a value; one under the name of a secret is not kept. */
+/* The text of a value; one under the name of a secret is not kept. JSON was redacted when it was made. */
 static void put_custom_text(roast_draft *row, const roast_custom *custom) {
     roast_str text = custom->text;
     if (custom->kind == ROAST_CUSTOM_TEXT && roast_is_secret_name(custom->key))
         text = roast_str_of("***");
-    if (row->status == ROAST_OK)
+    if (row->status == ROAST_OK && custom->kind != ROAST_CUSTOM_JSON)
         row->status = roast_redact_in(row->redacted, roast_redact_text, &text);
     roast_draft_number(row, text.len);
     roast_draft_bytes(row, text.data, text.len);

@@ -131,6 +131,7 @@ static void test_texts(void **state) {
         {"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
          "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----"},
         {"-----BEGIN PRIVATE KEY-----\nMII", "-----BEGIN PRIVATE KEY-----***"},
+        {"['-----BEGIN PRIVATE KEY-----\\nMII', 1]", "['-----BEGIN PRIVATE KEY-----***', 1]"},
         {"pw=x", "pw=*"},
     };
     (void)state;
