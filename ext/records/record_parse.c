@@ -14,9 +14,8 @@ typedef struct parse {
     ext_state *state;
     roast_chunk chunk;
     ext_customs customs;
-    PyObject *keep; /* list of the objects that texts point into */
-    PyObject *
-        about; /* what describes the file; borrowed from `keep` or the mapping itself; NULL: nothing */
+    PyObject *keep;  /* list of the objects that texts point into */
+    PyObject *about; /* the sizes of the file: in `keep`, or the mapping itself; NULL: none */
     roast_str *branches;
     roast_section *sections;
     size_t section_capacity;
