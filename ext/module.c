@@ -8,6 +8,7 @@
 #include "common/format.h"
 #include "worker/open_chunk.h"
 #include "show/plot_data.h"
+#include "common/redact.h"
 #include "run/live.h"
 #include "run/measurement.h"
 #include "run/reports.h"
@@ -41,6 +42,14 @@ static PyMethodDef module_methods[] = {
     {"format_column", ext_format_column, METH_VARARGS,
      "format_column(values, unit, /)\n--\n\n"
      "The numbers of a column as texts, all in one unit: ['12.30 s', '0.25 s']; '-' for None."},
+    {"redact_name", ext_redact_name, METH_O,
+     "redact_name(name, /)\n--\n\nThe name of a file without user, password and secret "
+     "parameters."},
+    {"redact_text", ext_redact_text, METH_O,
+     "redact_text(text, /)\n--\n\nA text without the secrets of addresses and of names like "
+     "password."},
+    {"is_secret_name", ext_is_secret_name, METH_O,
+     "is_secret_name(name, /)\n--\n\nWhether a value under this name is a secret."},
     {"parse_work_item", ext_parse_work_item, METH_O,
      "parse_work_item(text, /)\n--\n\n"
      "(dataset, file, treename, start, stop) of the WorkItem that an error of Coffea's names, or "

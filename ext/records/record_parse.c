@@ -4,6 +4,7 @@
 
 #include "common/errors.h"
 #include "common/pairs.h"
+#include "common/redact.h"
 #include "common/values.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@ typedef struct parse {
     ext_state *state;
     roast_chunk chunk;
     ext_customs customs;
-    PyObject *keep; /* list of the objects that texts point into */
+    PyObject *keep;  /* list of the objects that texts point into */
+    PyObject *about; /* the sizes of the file: in `keep`, or the mapping itself; NULL: none */
     roast_str *branches;
     roast_section *sections;
     size_t section_capacity;
@@ -258,15 +260,32 @@ static bool is_known_file(const roast_chunklog *log, const roast_file *file) {
            known.n_branches >= file->n_branches;
 }
 
+/* The name of the file: the one that is given, or that of the chunk, without secrets as in the log. */
+static int name_file(parse *p, PyObject *value, roast_str *out) {
+    PyObject *name;
+    *out = p->chunk.file;
+    if (ext_entry(value, "filename", &name) != 0)
+        return -1;
+    if (name == NULL && out->data != NULL)
+        name = ext_text(*out);
+    if (name != NULL && !PyUnicode_Check(name))
+        Py_SETREF(name, PyObject_Str(name));
+    if (name != NULL)
+        Py_SETREF(name, ext_redact_name(NULL, name));
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "file_metadata: a file without a name");
+    return name != NULL ? keep_text(p, name, out) : -1;
+}
+
 static int put_file_metadata(parse *p, PyObject *value, roast_chunklog *log) {
     double total, tree, ratio;
     roast_file file = {.tree_uncompressed_bytes = -1};
-    PyObject *name = PyMapping_GetItemString(value, "filename"), *sizes = NULL;
+    PyObject *sizes = NULL;
     ext_pairs pairs = {.items = NULL};
     roast_branch_size *branches = NULL;
     roast_error err = {0};
     int result = -1;
-    if (name == NULL || keep_text(p, Py_NewRef(name), &file.name) != 0 ||
+    if (name_file(p, value, &file.name) != 0 ||
         number_of(value, "total_branches", -1, &total) != 0 ||
         number_of(value, "total_tree_bytes", -1, &tree) != 0 ||
         number_of(value, "compression_ratio", -1, &ratio) != 0 ||
@@ -297,15 +316,33 @@ done:
     if (result != 0 && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "file_metadata: a number out of range");
     roast_free(branches);
-    Py_XDECREF(name);
     Py_XDECREF(sizes);
     ext_pairs_close(&pairs);
     return result;
 }
 
+/* Chunks of other programs may have the sizes of their file beside their own; what is no number tells nothing. */
+static int put_file(parse *p, PyObject *mapping, roast_chunklog *log) {
+    PyObject *tree;
+    if (p->about != NULL)
+        return put_file_metadata(p, p->about, log);
+    if (p->chunk.file.data == NULL)
+        return 0;
+    if (ext_entry(mapping, "total_tree_bytes", &tree) != 0)
+        return -1;
+    bool there = tree != NULL && PyNumber_Check(tree);
+    Py_XDECREF(tree);
+    if (!there)
+        return 0;
+    if (put_file_metadata(p, mapping, log) != 0)
+        return ext_drop_exception();
+    p->about = mapping;
+    return 0;
+}
+
 /* ---- keys ---- */
 
-static int put_other(parse *p, const char *key, PyObject *value, roast_chunklog *log) {
+static int put_other(parse *p, const char *key, PyObject *value) {
     if (strcmp(key, "accessed_branches") == 0)
         return put_branches(p, value);
     if (strcmp(key, "task_key") == 0)
@@ -314,8 +351,10 @@ static int put_other(parse *p, const char *key, PyObject *value, roast_chunklog 
         return put_reads(p, value);
     if (strcmp(key, "error") == 0)
         return put_error(p, value);
-    if (strcmp(key, "file_metadata") == 0)
-        return put_file_metadata(p, value, log);
+    if (strcmp(key, "file_metadata") == 0) { /* the name of the file may come later */
+        p->about = value;
+        return PyList_Append(p->keep, value);
+    }
     if (strcmp(key, "pid") == 0) {
         uint64_t had = p->chunk.have;
         int result = put_int(p, value, &p->chunk.pid, 0);
@@ -336,12 +375,12 @@ static int put_plain(parse *p, const roast_key *key, PyObject *value) {
 }
 
 /* Aliases and derived keys are read afterwards. */
-static int put_key(parse *p, int key, PyObject *value, roast_chunklog *log) {
+static int put_key(parse *p, int key, PyObject *value) {
     const roast_key *plain = ext_record_plain_key(key);
     if (is_null(value))
         return 0;
     if (plain == NULL || plain->offset == 0)
-        return put_other(p, ext_record_key_name(key), value, log);
+        return put_other(p, ext_record_key_name(key), value);
     return roast_key_is_alias(plain) ? 0 : put_plain(p, plain, value);
 }
 
@@ -361,20 +400,17 @@ static int put_alias(parse *p, PyObject *mapping, const roast_key *key) {
 /* How many branches there were, for a chunk that does not name them: as a number, or as a share of the file's. */
 static int put_branch_count(parse *p, PyObject *mapping) {
     double count, percent, total = NAN;
-    PyObject *file;
     if (p->chunk.has_branches)
         return 0;
     if (number_of(mapping, "num_branches_accessed", NAN, &count) != 0 ||
         number_of(mapping, "branches_read_percent", NAN, &percent) != 0 ||
-        ext_entry(mapping, "file_metadata", &file) != 0)
+        (p->about != NULL && number_of(p->about, "total_branches", NAN, &total) != 0))
         return -1;
-    int result = file != NULL ? number_of(file, "total_branches", NAN, &total) : 0;
-    Py_XDECREF(file);
     if (isnan(count))
         count = percent / 100 * total;
-    if (result == 0 && count >= 0 && ext_to_steps(count, 1, &p->chunk.branch_count))
+    if (count >= 0 && ext_to_steps(count, 1, &p->chunk.branch_count))
         p->chunk.have |= ROAST_CHUNK_HAS(branch_count);
-    return result;
+    return 0;
 }
 
 static int put_aliases(parse *p, PyObject *mapping) {
@@ -425,14 +461,14 @@ static int put_all_sections(parse *p, PyObject *mapping) {
     return 0;
 }
 
-static int put_items(parse *p, PyObject *mapping, roast_chunklog *log) {
+static int put_items(parse *p, PyObject *mapping) {
     ext_pairs pairs;
     int result = ext_pairs_open(&pairs, mapping, "a chunk");
     while (result == 0 && ext_pairs_next(&pairs)) {
         int key = ext_record_key_of(pairs.key);
         result = key == EXT_KEY_ABSENT ? ext_customs_add(p->state, &p->customs, ROAST_SCOPE_CHUNK,
                                                          pairs.key, pairs.value)
-                                       : put_key(p, key, pairs.value, log);
+                                       : put_key(p, key, pairs.value);
     }
     ext_pairs_close(&pairs);
     return result;
@@ -447,8 +483,9 @@ int ext_append_mapping(ext_state *state, roast_chunklog *log, PyObject *mapping,
         return -1;
     parse p = {.state = state, .keep = PyList_New(0)};
     int result = -1;
-    if (p.keep != NULL && put_items(&p, mapping, log) == 0 && put_aliases(&p, mapping) == 0 &&
-        put_branch_count(&p, mapping) == 0 && put_all_sections(&p, mapping) == 0) {
+    if (p.keep != NULL && put_items(&p, mapping) == 0 && put_aliases(&p, mapping) == 0 &&
+        put_file(&p, mapping, log) == 0 && put_branch_count(&p, mapping) == 0 &&
+        put_all_sections(&p, mapping) == 0) {
         p.chunk.customs = p.customs.items;
         p.chunk.n_customs = p.customs.count;
         if (identity != NULL) {

@@ -252,16 +252,11 @@ static int part_at(PyObject *key, Py_ssize_t from_end, PyObject **held, roast_st
     return *held != NULL ? 0 : -1;
 }
 
+/* 0; a key of another form has no activity. */
 static int read_tuple(PyObject *key, PyObject *held[SPAN_PARTS], roast_span_value *out) {
     Py_ssize_t size = PyTuple_GET_SIZE(key);
-    if (size < 2) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "spans: %R is no (context, prefix, activity, unit), (context, activity, unit) or "
-            "('execute', prefix, activity)",
-            key);
-        return -1;
-    }
+    if (size < 2)
+        return 0;
     if (part_at(key, 1, &held[UNIT], &out->unit) != 0 ||
         part_at(key, 2, &held[ACTIVITY], &out->activity) != 0 ||
         (size >= 3 && part_at(key, size, &held[CONTEXT], &out->context) != 0) ||
@@ -280,19 +275,21 @@ static int read_span(PyObject *key, PyObject *held[SPAN_PARTS], roast_span_value
     out->context = roast_str_of("worker");
     if (PyTuple_Check(key))
         return read_tuple(key, held, out);
-    held[ACTIVITY] = ext_text_of(key, "a span's key", &out->activity);
+    if (!PyUnicode_Check(key))
+        return 0;
+    held[ACTIVITY] = ext_utf8(key, &out->activity);
     if (held[ACTIVITY] == NULL)
         return -1;
     out->unit = roast_str_of(unit_of(out->activity));
     return 0;
 }
 
-/* If a sum of Dask is not a number, this figure is left out, not the run. */
-static int note_span(roast_run *run, PyObject *key, PyObject *value) {
+/* A figure whose key or value is of a form that we do not know is left out, not the run: a later Dask may have more. */
+static int note_span(roast_run *run, PyObject *key, const char *reason) {
     roast_str note;
     roast_error err;
     PyObject *text =
-        PyUnicode_FromFormat("the figure %.200R of a span was left out: it is %.50S", key, value);
+        PyUnicode_FromFormat("the figure %.200R of a span was left out: %s", key, reason);
     PyObject *held = text != NULL ? ext_utf8(text, &note) : NULL;
     int result = held != NULL ? ext_raised(roast_run_add_note(run, note, &err), &err) : -1;
     Py_XDECREF(text);
@@ -300,28 +297,28 @@ static int note_span(roast_run *run, PyObject *key, PyObject *value) {
     return result;
 }
 
-static int add_span(roast_run *run, PyObject *key, PyObject *value) {
+static int add_span(roast_run *run, PyObject *key, PyObject *value, uint64_t *left_out) {
+    enum { NOTED = 10 };
     PyObject *held[SPAN_PARTS] = {NULL};
     roast_span_value span = {.value = 0};
+    const char *reason = NULL;
     roast_error err;
     int result = read_span(key, held, &span);
     if (result == 0) {
         span.value = PyFloat_AsDouble(value);
         if (PyErr_Occurred()) {
-            if (ext_drop_exception() == 0)
-                PyErr_Format(PyExc_TypeError, "spans: the value of %R is no number but %s", key,
-                             Py_TYPE(value)->tp_name);
-            result = -1;
+            reason = "it is no number";
+            result = ext_drop_exception();
         } else if (!isfinite(span.value)) {
-            result = note_span(run, key, value);
-        } else if (roast_run_add_span(run, &span, &err) != ROAST_OK) {
-            if (err.status == ROAST_EINVAL)
-                PyErr_Format(PyExc_ValueError, "spans: %R: %s", key, err.message);
-            else
-                ext_raise(&err);
-            result = -1;
+            reason = isnan(span.value) ? "it is nan" : "it is infinite";
         }
     }
+    if (span.context.data == NULL || span.activity.data == NULL || span.unit.data == NULL)
+        reason = "its name has another form";
+    if (result == 0 && reason == NULL)
+        result = ext_raised(roast_run_add_span(run, &span, &err), &err);
+    else if (result == 0 && (*left_out)++ < NOTED)
+        result = note_span(run, key, reason);
     for (int i = 0; i < SPAN_PARTS; i++)
         Py_XDECREF(held[i]);
     return result;
@@ -329,9 +326,10 @@ static int add_span(roast_run *run, PyObject *key, PyObject *value) {
 
 static int add_spans(roast_run *run, PyObject *spans) {
     ext_pairs pairs;
+    uint64_t left_out = 0;
     int result = ext_pairs_open(&pairs, spans, "spans");
     while (result == 0 && ext_pairs_next(&pairs))
-        result = add_span(run, pairs.key, pairs.value);
+        result = add_span(run, pairs.key, pairs.value, &left_out);
     ext_pairs_close(&pairs);
     return result;
 }
@@ -390,16 +388,14 @@ static const struct {
     {"memory_delta_mb", ROAST_SECTION_MEMORY, 1e6}, {"bytes", ROAST_SECTION_BYTES, 1},
 };
 
+/* *name: a new reference, or NULL where there is none. */
 static int section_name(PyObject *entry, PyObject **name) {
     static const char *const keys[] = {"section_name", "name", "section"};
     *name = NULL;
     for (size_t i = 0; *name == NULL && i < sizeof keys / sizeof *keys; i++)
         if (ext_entry(entry, keys[i], name) != 0)
             return -1;
-    if (*name != NULL)
-        return 0;
-    PyErr_Format(PyExc_ValueError, "section_metrics: %R has no 'section_name'", entry);
-    return -1;
+    return 0;
 }
 
 /* All measurements of one entry, one section per kind. Returns how many, or -1. */
@@ -429,24 +425,40 @@ static int read_measures(PyObject *entry, roast_str name,
         seen[section->kind] = true;
         count++;
     }
-    if (count == 0)
-        PyErr_Format(PyExc_ValueError,
-                     "section_metrics: %R has neither 'duration' nor 'mem_delta_mb' nor 'bytes'",
-                     entry);
-    return count > 0 ? count : -1;
+    return count;
+}
+
+static int note_section(roast_run *run, PyObject *name) {
+    roast_str note;
+    roast_error err;
+    PyObject *text =
+        name == NULL
+            ? PyUnicode_FromString("a recorded section was left out: it has no name")
+            : PyUnicode_FromFormat("the recorded section %.200R was left out: it has neither "
+                                   "a duration nor a change of memory nor bytes",
+                                   name);
+    PyObject *held = text != NULL ? ext_utf8(text, &note) : NULL;
+    int result = held != NULL ? ext_raised(roast_run_add_note(run, note, &err), &err) : -1;
+    Py_XDECREF(text);
+    Py_XDECREF(held);
+    return result;
 }
 
 /* A record of its own in the log, with these sections and nothing else. */
-static int add_section(roast_chunklog *log, PyObject *entry) {
+static int add_section(roast_run *run, roast_chunklog *log, PyObject *entry) {
     roast_section sections[ROAST_SECTION_KINDS];
     roast_error err;
     PyObject *name;
     roast_str text;
     if (ext_check_mapping(entry, "section_metrics") != 0 || section_name(entry, &name) != 0)
         return -1;
+    if (name == NULL)
+        return note_section(run, NULL);
     PyObject *held = ext_text_of(name, "section_name", &text);
     int count = held != NULL ? read_measures(entry, text, sections) : -1;
-    int result = -1;
+    int result = count;
+    if (count == 0)
+        result = note_section(run, name);
     if (count > 0) {
         roast_chunk chunk = {.sections = sections, .n_sections = (uint32_t)count};
         result = ext_raised(roast_chunklog_append(log, &chunk, &err), &err);
@@ -471,7 +483,7 @@ int run_input_set_sections(run_input *input, PyObject *sections) {
     roast_chunklog *log = NULL;
     int result = n > 0 ? ext_raised(roast_chunklog_new(&log, &err), &err) : 0;
     for (Py_ssize_t i = 0; result == 0 && i < n; i++)
-        result = add_section(log, PyList_GET_ITEM(list, i));
+        result = add_section(input->run, log, PyList_GET_ITEM(list, i));
     roast_run_take_sections(input->run, log);
     Py_DECREF(list);
     return result;

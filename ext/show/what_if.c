@@ -1,5 +1,6 @@
 /* What if: a recorded run played again with other workers, chunks, files or storage, by the engine. */
 #include "common/errors.h"
+#include "common/redact.h"
 #include "common/values.h"
 #include "run/run.h"
 #include "show/tables.h"
@@ -28,7 +29,10 @@ static void release_names(names *from) {
 }
 
 static int take_name(names *into, PyObject *one) {
-    PyObject *owner = ext_text_of(one, "without_files", &into->list[into->count]);
+    PyObject *name = PyUnicode_Check(one) ? ext_redact_name(NULL, one) : Py_NewRef(one);
+    PyObject *owner =
+        name != NULL ? ext_text_of(name, "without_files", &into->list[into->count]) : NULL;
+    Py_XDECREF(name); /* the owner has it */
     int result = owner != NULL ? PyList_Append(into->owners, owner) : -1;
     Py_XDECREF(owner);
     into->count += result == 0;

@@ -1,4 +1,7 @@
-"""An exception in texts. No exception, traceback or frame is kept: they hold the user's objects."""
+"""An exception in texts. No exception, traceback or frame is kept: they hold the user's objects.
+
+The engine removes secrets from the texts that it takes. What is cut here loses them before: half an address is no address.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from roastcoffea._core import parse_work_item
+from roastcoffea._core import parse_work_item, redact_text
 
 __all__ = ["describe_error", "describe_text", "is_interrupt", "message_of", "pieces_in"]
 
@@ -55,7 +58,7 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 def describe_text(printed: str) -> tuple[str, str] | None:
     """Type and message of the exception that a process printed when it ended; None if there is none."""
-    lines = printed.rstrip().split("\n")
+    lines = redact_text(printed).rstrip().split("\n")
     for last in range(len(lines) - 1, 0, -1):  # the lines of a traceback are indented, those of a message rarely
         first = _PRINTED.fullmatch(lines[last])
         if first is not None and lines[last - 1].startswith("  "):
@@ -89,7 +92,7 @@ def _kind_of(error: BaseException) -> tuple[str, str]:
 
 
 def _traceback_of(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = redact_text("".join(traceback.format_exception(error)))
     if len(text) <= _LONGEST:
         return text
     # The end names the error and the line that raised it.

@@ -11,6 +11,8 @@ import re
 import stat
 from collections.abc import Callable
 
+from roastcoffea._core import redact_text
+
 __all__ = ["SWITCH", "batch_job", "facility", "is_off"]
 
 # A variable: names of texts that are not to be kept, with commas between them; "all" for all.
@@ -19,7 +21,6 @@ SWITCH = "ROAST_PROVENANCE_OFF"
 LONGEST = 1000  # characters of a text
 _LONGEST_AD = 1 << 20  # bytes of HTCondor's description of a job
 _NUMBER = re.compile(r"^(ClusterId|ProcId)\s*=\s*(\d+)\s*$", re.MULTILINE | re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=://)[^/@]*@")
 
 
 def facility() -> dict[str, str]:
@@ -39,9 +40,9 @@ def batch_job() -> str | None:
 
 
 def _variable(*names: str) -> str:
-    """The first of these variables that has a text, without the name and password in front of a host."""
+    """The first of these variables that has a text, without secrets."""
     found = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return _LOGIN.sub("", found.strip())
+    return redact_text(found.strip())
 
 
 def _user() -> str:

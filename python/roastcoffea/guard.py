@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
+from roastcoffea._core import redact_text
+
 __all__ = ["HOOKS", "Notes", "attempt", "hook", "listen", "tell", "unlisten", "warn", "words"]
 
 _P = ParamSpec("_P")
@@ -33,6 +35,7 @@ class Notes(list[str]):
         self._seen = set(self)
 
     def add(self, text: str) -> None:
+        text = redact_text(text)
         if text not in self._seen:
             self._seen.add(text)
             self.append(text)
@@ -87,6 +90,7 @@ def words(error: BaseException) -> str:
 
 def warn(text: str, stacklevel: int = 2) -> None:
     """Warns, and does not raise if warnings are errors."""
+    text = redact_text(text)
     try:
         warnings.warn(text, stacklevel=stacklevel + 1)
     except Exception:

@@ -11,7 +11,9 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["RunIdentity", "name_of", "piece_named", "piece_of"]
+from roastcoffea._core import redact_name
+
+__all__ = ["RunIdentity", "name_of", "piece_named", "piece_of", "recorded"]
 
 _lock = threading.Lock()
 _open: list[RunIdentity] = []
@@ -69,3 +71,10 @@ def piece_named(dataset: Any, file: Any, treename: Any, start: Any, stop: Any) -
 def piece_of(item: Any) -> tuple[Any, ...]:
     """A WorkItem in the form of the engine."""
     return piece_named(item.dataset, item.filename, item.treename, item.entrystart, item.entrystop)
+
+
+def recorded(piece: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As records name it: without the secrets of the file's address. In the user's process pieces keep them, so that
+    failed_fileset() can be run."""
+    dataset, file, *rest = piece
+    return dataset, redact_name(file) if isinstance(file, str) else file, *rest

@@ -13,7 +13,7 @@ from roastcoffea.backends._executors import kind_of
 from roastcoffea.backends.source import Source
 from roastcoffea.decorator import bare, is_tracked
 from roastcoffea.guard import Notes, attempt, warn
-from roastcoffea.identity import RunIdentity, piece_of
+from roastcoffea.identity import RunIdentity, piece_of, recorded
 from roastcoffea.marks import GONE, Mark
 from roastcoffea.preprocess_watch import Preprocessing
 from roastcoffea.progress import Pieces
@@ -181,7 +181,8 @@ class Recorder:
         if self._expected:
             pieces = {piece_of(item) for item in self._expected}
             self._expected_chunks = len(self._expected)
-            self._without = len(pieces.intersection(Run(chunks=chunks).failed_pieces(list(pieces))))
+            failed = set(Run(chunks=chunks).failed_pieces(list(pieces)))
+            self._without = sum(recorded(piece) in failed for piece in pieces)
             self._expected = []  # there may be millions
         expected = self._expected_chunks - replayed
         known = min(len(chunks), self._expected_chunks - self._without)

@@ -10,7 +10,7 @@ from typing import Any
 from roastcoffea._core import Run
 from roastcoffea.decorator import is_tracked
 from roastcoffea.endings import describe_error, is_interrupt, pieces_in
-from roastcoffea.identity import name_of, piece_named, piece_of
+from roastcoffea.identity import name_of, piece_named, piece_of, recorded
 from roastcoffea.preprocess_watch import BadFile
 from roastcoffea.runner_watch import RunnerCall, Tasks
 
@@ -223,7 +223,7 @@ class _Known:
             self._is_made_good(call),
             [file for file in call.bad_files if (name_of(file.dataset), name_of(file.file)) not in self._files],
             self._take(call, call.left_out),
-            self._take(call, [item for item in call.items if piece_of(item) in self._failed]),
+            self._take(call, [item for item in call.items if recorded(piece_of(item)) in self._failed]),
         )
 
     def _take(self, call: _Call, items: list[Any]) -> list[Any]:
@@ -249,7 +249,7 @@ class _Known:
         if call.returned or not call.items:
             return set(map(piece_of, call.items)).difference(map(piece_of, call.missing))
         if call.tracked:
-            return set(map(piece_of, call.items)) - self._without_record
+            return {piece for piece in map(piece_of, call.items) if recorded(piece) not in self._without_record}
         finished = call.finished
         if finished is None and self._attempts is not None:
             finished = call.tasks.items(self._done_tasks)

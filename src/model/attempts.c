@@ -41,6 +41,7 @@ void roast_attempts_free(roast_attempts *attempts) {
     roast_free(attempts->kinds);
     roast_intern_reset(&attempts->workers);
     roast_intern_reset(&attempts->texts);
+    roast_buffer_reset(&attempts->redacted);
     roast_buffer_reset(&attempts->rows);
     roast_free(attempts->departures);
     roast_intern_reset(&attempts->lost);
@@ -55,7 +56,8 @@ uint64_t roast_attempts_count(const roast_attempts *attempts) {
 size_t roast_attempts_memory(const roast_attempts *attempts) {
     return sizeof *attempts + roast_intern_memory(&attempts->prefixes) + attempts->kinds_capacity +
            roast_intern_memory(&attempts->workers) + roast_intern_memory(&attempts->texts) +
-           attempts->rows.capacity + attempts->departures_capacity * sizeof *attempts->departures +
+           attempts->redacted.capacity + attempts->rows.capacity +
+           attempts->departures_capacity * sizeof *attempts->departures +
            roast_intern_memory(&attempts->lost) +
            attempts->lost_capacity * sizeof *attempts->lost_before;
 }

@@ -4,6 +4,7 @@
 #define ROAST_MODEL_ATTEMPTS_INTERNAL_H
 
 #include "base/intern.h"
+#include "base/redact.h"
 #include "base/varint.h"
 #include "roast/attempts.h"
 
@@ -11,8 +12,9 @@ struct roast_attempts {
     roast_intern prefixes;
     uint8_t *kinds; /* of the prefixes */
     size_t kinds_capacity;
-    roast_intern workers; /* a worker's number is that of its name */
-    roast_intern texts;   /* types and messages of exceptions */
+    roast_intern workers;  /* a worker's number is that of its name */
+    roast_intern texts;    /* types and messages of exceptions */
+    roast_buffer redacted; /* such a text on its way there */
     roast_buffer rows;
     uint64_t count;
     int64_t last_us; /* the moment that was written last: the next one is a difference to it */

@@ -54,6 +54,7 @@ static roast_status text_id(roast_attempts *attempts, roast_str text, size_t mos
     *out = 0;
     if (text.data == NULL)
         return ROAST_OK;
+    ROAST_TRY(roast_redact_in(&attempts->redacted, roast_redact_text, &text));
     ROAST_TRY(roast_intern_add(&attempts->texts, roast_utf8_cut(text, most), &id));
     *out = (uint64_t)id + 1;
     return ROAST_OK;

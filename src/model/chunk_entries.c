@@ -14,7 +14,7 @@ uint64_t roast_bytes_fixed(roast_bytes *from) {
 
 roast_draft roast_draft_begin(roast_chunklog *log) {
     log->scratch.len = 0;
-    return (roast_draft){&log->scratch, ROAST_OK};
+    return (roast_draft){&log->scratch, &log->redacted, ROAST_OK};
 }
 
 void roast_draft_bytes(roast_draft *draft, const void *data, size_t len) {
@@ -55,6 +55,12 @@ void roast_draft_label(roast_draft *draft, roast_str text) {
     text = roast_utf8_cut(text, ROAST_MAX_TEXT);
     roast_draft_number(draft, text.data == NULL ? 0 : text.len + 1);
     roast_draft_bytes(draft, text.data, text.data == NULL ? 0 : text.len);
+}
+
+void roast_draft_redacted(roast_draft *draft, roast_str text) {
+    if (draft->status == ROAST_OK)
+        draft->status = roast_redact_in(draft->redacted, roast_redact_text, &text);
+    roast_draft_text(draft, text);
 }
 
 /* ---- adding ---- */
@@ -110,6 +116,8 @@ roast_status roast_entry_add_file(roast_chunklog *log, roast_str name, roast_str
     if (name.data == NULL && uuid.data == NULL && treename.data == NULL)
         return ROAST_OK;
     roast_draft draft = roast_entry_begin(log, ROAST_ENTRY_FILE);
+    if (draft.status == ROAST_OK)
+        draft.status = roast_redact_in(&log->redacted, roast_redact_name, &name);
     roast_draft_label(&draft, name);
     roast_draft_label(&draft, uuid);
     roast_draft_label(&draft, treename);
@@ -137,7 +145,7 @@ roast_status roast_entry_add_layout(roast_chunklog *log, const roast_chunk *chun
         roast_draft_number(&draft, (unsigned)section->kind |
                                        (section->count > 1 ? ROAST_LAYOUT_FOLDED : 0u));
         roast_draft_number(&draft, (uint64_t)(section->parent + 1));
-        roast_draft_text(&draft, section->name);
+        roast_draft_redacted(&draft, section->name);
     }
     return roast_entry_end(log, &draft, ref);
 }

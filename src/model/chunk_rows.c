@@ -37,6 +37,17 @@ static bool split_task_key(roast_str key, roast_str *front, uint8_t hash[ROAST_T
 
 /* ---- writing ---- */
 
+/* The text of a value; one under the name of a secret is not kept. JSON was redacted when it was made. */
+static void put_custom_text(roast_draft *row, const roast_custom *custom) {
+    roast_str text = custom->text;
+    if (custom->kind == ROAST_CUSTOM_TEXT && roast_is_secret_name(custom->key))
+        text = roast_str_of("***");
+    if (row->status == ROAST_OK && custom->kind != ROAST_CUSTOM_JSON)
+        row->status = roast_redact_in(row->redacted, roast_redact_text, &text);
+    roast_draft_number(row, text.len);
+    roast_draft_bytes(row, text.data, text.len);
+}
+
 static void put_customs(roast_draft *row, const roast_chunk *chunk) {
     roast_draft_number(row, chunk->n_customs);
     for (uint32_t i = 0; i < chunk->n_customs; i++) {
@@ -51,8 +62,7 @@ static void put_customs(roast_draft *row, const roast_chunk *chunk) {
         } else if (custom->kind == ROAST_CUSTOM_BOOL || custom->kind == ROAST_CUSTOM_INT) {
             roast_draft_signed(row, custom->integer);
         } else if (custom->kind != ROAST_CUSTOM_NULL) {
-            roast_draft_number(row, custom->text.len);
-            roast_draft_bytes(row, custom->text.data, custom->text.len);
+            put_custom_text(row, custom);
         }
     }
 }
@@ -91,7 +101,7 @@ static void put_row(roast_draft *row, const roast_chunk *chunk, const uint8_t *h
         roast_draft_bytes(row, hash, ROAST_TASK_HASH_BYTES);
     if (failed) {
         roast_draft_text(row, chunk->error_type);
-        roast_draft_text(row, chunk->error_message);
+        roast_draft_redacted(row, chunk->error_message);
     }
     if (chunk->n_customs > 0)
         put_customs(row, chunk);

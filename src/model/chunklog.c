@@ -23,6 +23,7 @@ void roast_chunklog_free(roast_chunklog *log) {
     roast_buffer_reset(&log->rows);
     roast_free(log->ends);
     roast_buffer_reset(&log->scratch);
+    roast_buffer_reset(&log->redacted);
     roast_intern_reset(&log->identities);
     roast_sizes_free(log);
     roast_free(log);
@@ -60,7 +61,7 @@ uint64_t roast_chunklog_count(const roast_chunklog *log) {
 
 size_t roast_chunklog_memory(const roast_chunklog *log) {
     return sizeof *log + roast_intern_memory(&log->entries) + log->rows.capacity +
-           log->ends_capacity * sizeof *log->ends + log->scratch.capacity +
+           log->ends_capacity * sizeof *log->ends + log->scratch.capacity + log->redacted.capacity +
            roast_intern_memory(&log->identities) + roast_sizes_memory(log);
 }
 

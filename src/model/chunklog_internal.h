@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/intern.h"
+#include "base/redact.h"
 #include "base/varint.h"
 #include "roast/chunklog.h"
 
@@ -70,7 +71,8 @@ struct roast_chunklog {
     size_t *ends;      /* where each row ends */
     size_t ends_capacity;
     uint64_t count;
-    roast_buffer scratch; /* where an entry or a row is put together */
+    roast_buffer scratch;  /* where an entry or a row is put together */
+    roast_buffer redacted; /* a text on its way there */
     /* The identities (token, seq) of the first `identified` rows; brought up to date by the merges that ask. */
     roast_intern identities;
     uint64_t identified;
@@ -143,7 +145,7 @@ uint64_t roast_bytes_fixed(roast_bytes *from);
 /* ---- writing values to the scratch buffer: a failure sticks ---- */
 
 typedef struct roast_draft {
-    roast_buffer *to;
+    roast_buffer *to, *redacted;
     roast_status status;
 } roast_draft;
 
@@ -157,6 +159,7 @@ void roast_draft_fixed(roast_draft *draft, uint64_t value); /* 8 bytes */
 /* Cut to ROAST_MAX_TEXT, at the end of a character. */
 void roast_draft_text(roast_draft *draft, roast_str text);
 void roast_draft_label(roast_draft *draft, roast_str text);
+void roast_draft_redacted(roast_draft *draft, roast_str text);
 
 /* ---- entries (chunk_entries.c) ---- */
 /* Begins an entry in the scratch buffer; adds it, unless there is one like it. */

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/redact.h"
 
 struct roast_ending {
     roast_end outcome;
@@ -57,11 +58,17 @@ roast_end roast_ending_outcome(const roast_ending *ending) {
     return ending != NULL ? ending->outcome : ROAST_END_unknown;
 }
 
+/* Of a text of an error, by its name. */
+static roast_redactor *redactor_of(const char *name) {
+    return strcmp(name, "file") == 0 ? roast_redact_name : roast_redact_text;
+}
+
 roast_status roast_ending_set_error(roast_ending *ending, const roast_run_error *error,
                                     roast_error *err) {
     roast_run_error copy = *error;
 #define X(name)                                                                                    \
-    if (roast_arena_str(&ending->texts, error->name, &copy.name) != ROAST_OK)                      \
+    if (roast_arena_redacted(&ending->texts, redactor_of(#name), error->name, &copy.name) !=       \
+        ROAST_OK)                                                                                  \
         return no_memory(err);
     ROAST_RUN_ERROR_TEXTS(X)
 #undef X
@@ -97,8 +104,10 @@ roast_status roast_ending_add_skipped(roast_ending *ending, const roast_skipped_
         return no_memory(err);
     roast_skipped_file *copy = &ending->skipped[ending->count];
     if (roast_arena_str(&ending->texts, skipped->dataset, &copy->dataset) != ROAST_OK ||
-        roast_arena_str(&ending->texts, skipped->file, &copy->file) != ROAST_OK ||
-        roast_arena_str(&ending->texts, skipped->reason, &copy->reason) != ROAST_OK)
+        roast_arena_redacted(&ending->texts, roast_redact_name, skipped->file, &copy->file) !=
+            ROAST_OK ||
+        roast_arena_redacted(&ending->texts, roast_redact_text, skipped->reason, &copy->reason) !=
+            ROAST_OK)
         return no_memory(err);
     ending->count++;
     return ROAST_OK;

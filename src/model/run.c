@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/redact.h"
 #include "base/utf8.h"
 #include "base/varint.h"
 #include "model/chunklog_internal.h"
@@ -53,6 +54,7 @@ struct roast_run {
     roast_span_value *spans;
     size_t spans_capacity;
     roast_buffer span_key; /* where such a string is put together */
+    roast_buffer redacted; /* a text that is being added */
 };
 
 static roast_status no_memory(roast_status status, roast_error *err) {
@@ -91,6 +93,7 @@ void roast_run_free(roast_run *run) {
     roast_intern_reset(&run->span_keys);
     roast_free(run->spans);
     roast_buffer_reset(&run->span_key);
+    roast_buffer_reset(&run->redacted);
     roast_free(run);
 }
 
@@ -179,6 +182,9 @@ roast_str roast_run_column(const roast_run *run, uint32_t index) {
 static roast_status fill_meta(roast_run *run, meta_entry *entry, bool fresh, roast_str key,
                               roast_str value) {
     meta_entry filled = *entry;
+    if (roast_is_secret_name(key))
+        value = roast_str_of("***");
+    ROAST_TRY(roast_redact_in(&run->redacted, roast_redact_text, &value));
     if (fresh)
         ROAST_TRY(roast_arena_str(&run->texts, key, &filled.key));
     else if (roast_str_equal(filled.value, value))
@@ -232,7 +238,9 @@ roast_status roast_run_add_note(roast_run *run, roast_str note, roast_error *err
     if (note.data == NULL)
         return roast_error_set(err, ROAST_EINVAL, "run note", -1, "a note needs a text");
     uint32_t before = run->note_keys.count, index;
-    roast_status status = roast_intern_add(&run->note_keys, note, &index);
+    roast_status status = roast_redact_in(&run->redacted, roast_redact_text, &note);
+    if (status == ROAST_OK)
+        status = roast_intern_add(&run->note_keys, note, &index);
     if (status == ROAST_OK && index == before) {
         status = add_text(run, &run->notes, &run->notes_capacity, &run->note_count, note);
         if (status != ROAST_OK)

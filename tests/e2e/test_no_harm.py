@@ -328,7 +328,7 @@ BAD = {
     "chunk that is none": lambda mc: mc.record_chunk_metrics(3),
     "timing": lambda mc: mc.record_chunk_metrics({"timing": {"a": "long"}}),
     "chunks": lambda mc: mc.set_chunk_metrics([{"num_events": "many"}]),
-    "section": lambda mc: mc.record_section_metrics({"duration": "long"}),
+    "section": lambda mc: mc.record_section_metrics({"name": "a", "duration": "long"}),
     "section that is none": lambda mc: mc.record_section_metrics(3),
     "output": lambda mc: mc.extract_metrics_from_output({KEY: [3]}),
 }

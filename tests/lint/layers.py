@@ -11,6 +11,7 @@ PUBLIC_HEADERS = {
     "base.h": "base",
     "sink.h": "base",
     "text.h": "base",
+    "redact.h": "base",
     "proc.h": "proc",
     "sampler.h": "proc",
     "chunklog.h": "model",

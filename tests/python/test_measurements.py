@@ -501,7 +501,7 @@ def test_figures_and_names_that_cannot_be_saved(tmp_path):
     assert saved.run.spans == {("execute", "P\\udc80", "thread-cpu", "seconds"): 1.5}
     assert saved.notes == [
         "the figure ('execute', 'P', 'thread-cpu', 'seconds') of a span was left out: it is nan",
-        "the figure ('execute', 'P', 'disk-read', 'bytes') of a span was left out: it is inf",
+        "the figure ('execute', 'P', 'disk-read', 'bytes') of a span was left out: it is infinite",
         "f\\udc80"]
     assert list(saved.run.series.as_tracking_data()["worker_memory"]) == ["e\\udc80"]
 

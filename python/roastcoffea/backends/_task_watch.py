@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from roastcoffea._core import Attempts, now
+from roastcoffea._core import Attempts, now, redact_text
 
 __all__ = ["TaskWatch"]
 
@@ -176,7 +176,9 @@ class TaskWatch:
     ) -> None:
         if one.own and (outcome == "raised" or departed):
             self.failed += 1
-            told = _users(exception) or ("its worker left" if departed else "it raised; the exception is not known")
+            told = redact_text(_users(exception) or "") or (
+                "its worker left" if departed else "it raised; the exception is not known"
+            )
             self.failures.append((told[:FAILURE_LENGTH], ", ".join(filter(None, (one.name, one.worker)))[:FAILURE_LENGTH]))
         known: dict[str, Any] = {
             "kind": "other" if one.own else "foreign",

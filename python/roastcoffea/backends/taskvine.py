@@ -16,7 +16,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from roastcoffea._core import TaskVineLog, WorkerSeries
+from roastcoffea._core import TaskVineLog, WorkerSeries, redact_text
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.endings import describe_text
 from roastcoffea.guard import Notes, attempt, hook
@@ -221,6 +221,6 @@ def _waited(raised: dict[int, tuple[str, str]], task: Any, *_: Any, **__: Any) -
     if task is None or task.successful():
         return
     printed = task.std_output
-    found = describe_text(str(printed)[-_LONGEST:]) if printed else None
+    found = describe_text(redact_text(str(printed))[-_LONGEST:]) if printed else None
     if found is not None:
         raised[task.id] = found

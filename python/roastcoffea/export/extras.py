@@ -2,6 +2,8 @@
 
 A value that JSON cannot represent is ``{"$": kind, "value": ...}``. An object that has no kind is kept as its text,
 with the name of its type. Reading never executes anything: a kind that is not listed here is an error.
+
+Secrets are removed: those in texts, and values under names like "password".
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "ObjectText", "dump", "load"]
+from roastcoffea._core import is_secret_name, redact_text
+
+__all__ = ["MAX_DEPTH", "ObjectText", "dump", "load", "plain_json"]
 
 MAX_DEPTH = 100
 
 _TAG = "$"
+_HIDDEN = "***"
 
 
 class ObjectText(str):
@@ -46,6 +51,23 @@ def load(text: str | bytes) -> Any:
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
+def plain_json(value: Any) -> Any:
+    """The value as JSON knows it, other objects as their texts."""
+    return _redacted(json.loads(json.dumps(value, default=str)))
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _HIDDEN if _is_secret(name, one) else _redacted(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_redacted(one) for one in value]
+    return redact_text(value) if isinstance(value, str) else value
+
+
+def _is_secret(name: Any, value: Any) -> bool:
+    return isinstance(name, str) and not isinstance(value, bool | None) and is_secret_name(name)
+
+
 class _Encoder:
     """Stops as soon as the JSON must become too long: a user's value may be huge, or contain itself."""
 
@@ -63,7 +85,8 @@ class _Encoder:
         self.take(1)
         if isinstance(value, str):
             self.take(len(value))
-            return _tagged("object", str(value), type=value.type_name) if isinstance(value, ObjectText) else value
+            text = redact_text(value)
+            return _tagged("object", text, type=value.type_name) if isinstance(value, ObjectText) else text
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, float):
@@ -105,13 +128,16 @@ class _Encoder:
         return [self.plain(entry, depth) for entry in self._few(entries)]
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> Any:
-        pairs = [(self.plain(key, depth), self.plain(entry, depth)) for key, entry in self._few(value.items())]
+        pairs = [
+            (self.plain(key, depth), _HIDDEN if _is_secret(key, entry) else self.plain(entry, depth))
+            for key, entry in self._few(value.items())
+        ]
         if all(isinstance(key, str) and key != _TAG for key, _ in pairs):
             return dict(pairs)
         return _tagged("dict", pairs)
 
     def _text(self, value: Any) -> Any:
-        text, kind = str(value), type(value)
+        text, kind = redact_text(str(value)), type(value)
         self.take(len(text))
         name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         return _tagged("object", text, type=name)

@@ -216,7 +216,7 @@ def _config_json(config: Mapping[str, Any] | None, notes: list[str]) -> bytes | 
     left = _MAX_FILE
     for name, value in config.items():
         try:
-            entry = json.dumps({name: value}, indent=2, default=str)[1:-2]
+            entry = json.dumps(extras.plain_json({name: value}), indent=2)[1:-2]
             if len(entry) + 3 > left:
                 raise ValueError(f"config.json would be longer than {_MAX_FILE >> 20} MiB")
         except Exception as error:
@@ -265,7 +265,7 @@ def _extras_json(
 def _readable(value: Any) -> bytes:
     """A value of the user's own for metrics.json; what plain JSON does not know is written as in the extras."""
     try:
-        return json.dumps(value, default=str).encode()
+        return json.dumps(extras.plain_json(value)).encode()
     except Exception:
         return extras.dump(value, 2 * _MAX_OWN)
 

@@ -1,7 +1,7 @@
 /* Pieces of the input that were tried and never processed. */
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/redact.h"
 #include "base/varint.h"
 #include "metrics/groups.h"
 #include "roast/failures.h"
@@ -113,10 +113,12 @@ bool roast_piece_parse(roast_str text, roast_piece *out) {
 
 /* ---- sets of pieces ---- */
 
-/* Each name after its length + 1 (0: absent), so that different pieces have different bytes. */
-static roast_status as_bytes(const roast_piece *piece, roast_buffer *text) {
-    const roast_str names[] = {piece->dataset, piece->file, piece->treename};
+/* Each name after its length + 1 (0: absent), so that different pieces have different bytes. Records have the name of
+ * the file without secrets. */
+static roast_status as_bytes(const roast_piece *piece, roast_buffer *redacted, roast_buffer *text) {
+    roast_str names[] = {piece->dataset, piece->file, piece->treename};
     uint8_t number[ROAST_VARINT_MAX], *end;
+    ROAST_TRY(roast_redact_in(redacted, roast_redact_name, &names[1]));
     text->len = 0;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         end = roast_put_varint(number, names[i].data == NULL ? 0 : names[i].len + 1);
@@ -142,7 +144,7 @@ typedef struct finder {
     const roast_run *run;
     roast_failed_pieces *failed;
     roast_intern done;
-    roast_buffer text;
+    roast_buffer redacted, text;
 } finder;
 
 static roast_status find_done(finder *f) {
@@ -154,7 +156,7 @@ static roast_status find_done(finder *f) {
         roast_piece piece = piece_of(&chunk);
         if (chunk.error_type.data != NULL)
             continue;
-        ROAST_TRY(as_bytes(&piece, &f->text));
+        ROAST_TRY(as_bytes(&piece, &f->redacted, &f->text));
         ROAST_TRY(
             roast_intern_add(&f->done, (roast_str){(const char *)f->text.data, f->text.len}, &id));
     }
@@ -164,7 +166,7 @@ static roast_status find_done(finder *f) {
 static roast_status add_failed(finder *f, const roast_piece *piece) {
     roast_failed_pieces *failed = f->failed;
     uint32_t known = roast_groups_count(&failed->pieces), id;
-    ROAST_TRY(as_bytes(piece, &f->text));
+    ROAST_TRY(as_bytes(piece, &f->redacted, &f->text));
     roast_str name = {(const char *)f->text.data, f->text.len};
     if (f->done.count > 0 && roast_intern_find(&f->done, name, &id))
         return ROAST_OK;
@@ -174,7 +176,7 @@ static roast_status add_failed(finder *f, const roast_piece *piece) {
     roast_piece *kept = roast_groups_item(&failed->pieces, id);
     *kept = *piece;
     ROAST_TRY(roast_arena_str(&failed->texts, piece->dataset, &kept->dataset));
-    ROAST_TRY(roast_arena_str(&failed->texts, piece->file, &kept->file));
+    ROAST_TRY(roast_arena_redacted(&failed->texts, roast_redact_name, piece->file, &kept->file));
     return roast_arena_str(&failed->texts, piece->treename, &kept->treename);
 }
 
@@ -216,6 +218,7 @@ roast_status roast_failed_pieces_find(const roast_run *run, const roast_piece *m
     for (size_t i = 0; status == ROAST_OK && i < more_count; i++)
         status = add_failed(&f, &more[i]);
     roast_intern_reset(&f.done);
+    roast_buffer_reset(&f.redacted);
     roast_buffer_reset(&f.text);
     if (status != ROAST_OK) {
         roast_failed_pieces_free(f.failed);
