@@ -519,6 +519,13 @@ def _note_tasks(futures: Any, function: Any = None, values: Any = (), *more: Any
         call.tasks.note([str(future.key) for future in futures], items)
 
 
+def note_task(key: str, item: Any) -> None:
+    """The piece of work in a task of the call in this thread, for engines that submit one task at a time."""
+    call = _call.get()
+    if call is not None:
+        call.tasks.note([key], [item])
+
+
 @hook("the pieces that a pool could not do are not known")
 def _note_future(future: Any, function: Any = None, value: Any = None, *more: Any) -> None:
     """Of the pieces that a pool could not do, Coffea names the first one only."""

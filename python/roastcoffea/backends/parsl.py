@@ -20,8 +20,9 @@ from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.backends._executors import class_names
 from roastcoffea.backends._parsl_database import Database, Reading, Started, database_of
 from roastcoffea.backends._parsl_logs import Execution, Life, read_logs
-from roastcoffea.backends._parsl_tries import LOST, Try, watch_launches, watch_threads
+from roastcoffea.backends._parsl_tries import LOST, Try, key_of, watch_launches, watch_submits, watch_threads
 from roastcoffea.backends._remote import read_counters
+from roastcoffea.backends._task_watch import FAILURE_LENGTH, FAILURES
 from roastcoffea.backends.local import _Sampler
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.channel import flush, take_memory
@@ -110,7 +111,13 @@ class ParslSource(Source):
         samples = None
         if watched is not None and watched.sampler is not None:
             samples = watched.sampler.tree.news({os.getpid(): watched.threads}, socket.gethostname())
-        return News(records, samples)
+        if watched is None:
+            return News(records)
+        ended = [one for one in list(watched.tries) if one.ended is not None]
+        failed = [(one.exception or one.outcome, key_of(one.name, one.task)) for one in ended if one.outcome != "done"]
+        done = sum(one.outcome == "done" and one.kind == "processing" for one in ended)
+        told = [(words[:FAILURE_LENGTH], key) for words, key in failed[-FAILURES:]]
+        return News(records, samples, (len(failed), told), None if self._topic is not None else done)
 
     def end(self, ran: Ran) -> Collected:
         watched, found, counters = self._watched, Collected(), read_counters()
@@ -164,6 +171,7 @@ class ParslSource(Source):
     def _watch(self, watched: _Watched) -> bool:
         kernel = watched.kernel
         watched.marks.append(watch_launches(kernel, watched.tries))
+        watched.marks.append(watch_submits(kernel))
         for place in watched.places:
             if place.threads:
                 watched.marks.append(watch_threads(kernel.executors[place.label].executor))
@@ -369,7 +377,7 @@ def _row(
     one: Try, seen: Execution | None, started: Started | None,
     pids: dict[tuple[int, int], int], names: dict[tuple[str, int], str],
 ) -> _Row:
-    row = _Row(f"task-{one.task}", one.kind, one.name, one.outcome, one.launched, one.ended, exception=one.exception)
+    row = _Row(key_of(one.name, one.task), one.kind, one.name, one.outcome, one.launched, one.ended, exception=one.exception)
     if seen is not None:
         row.worker, row.thread, row.life = seen.life.worker, seen.life.pid, seen.life
         row.start, row.stop = seen.start, seen.stop
@@ -416,7 +424,7 @@ def _attempts_of(rows: list[_Row], lives: list[Life], processor: str, ended: flo
 def _add(attempts: Attempts, row: _Row, processor: str, ended: float, departed: bool) -> None:
     name = row.name or processor
     attempts.add(
-        f"{name}-{row.key}", name=name, kind=row.kind, worker=row.worker, thread=row.thread,
+        row.key, name=name, kind=row.kind, worker=row.worker, thread=row.thread,
         # It waits in the queue of its executor until a worker takes it.
         ready=row.launched, sent=row.start, start=row.start, stop=row.stop,
         ended=ended if row.ended is None else row.ended,

@@ -45,6 +45,7 @@ class News(NamedTuple):
     records: list[bytes] = []  #: packed chunk logs
     series: WorkerSeries | None = None  #: the samples
     failures: tuple[int, list[tuple[str, str]]] = (0, [])  #: failed tries so far: how many; exception and place of the last
+    done: int | None = None  #: processing tasks that are done so far, where records arrive with the output alone
 
 
 @dataclass
@@ -105,6 +106,10 @@ class Source(ABC):
 
     def abandon(self) -> None:
         """Stops all that still runs and leaves nothing behind. `end` may have been called, or failed half way."""
+
+    def about(self) -> dict[str, str]:
+        """Texts about the run for its meta data while it goes on."""
+        return {}
 
     def workers_without_us(self) -> str:
         """The workers that are known to lack this package, in words; empty if there are none."""

@@ -1,14 +1,28 @@
-"""As much of TaskVine as Coffea's executor calls: tasks run one after the other, each in a process and a folder of its own,
+"""As much of TaskVine as Coffea's executor calls: tasks run one after the other, each in a Python and a folder of its own,
 and the manager writes the log that TaskVine writes."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
-import traceback
+from pathlib import Path
 from types import SimpleNamespace
 
+import cloudpickle
+
+__version__ = "7.0 of the tests"
+
+# What TaskVine runs for a Python task.
+TASK = """
+import cloudpickle, sys
+with open(sys.argv[1], "rb") as file:
+    function, args = cloudpickle.load(file)
+with open(sys.argv[2], "wb") as file:
+    file.write(function(*args))
+"""
 WORKER = "worker-0123456789abcdef0123456789abcdef"
 
 
@@ -27,7 +41,7 @@ class File:
 class PythonTask:
     def __init__(self, function, *args):
         self._call = function, args
-        self._inputs = []
+        self._inputs, self.environment = [], {}
         self.category, self.result, self.exit_code, self.std_output, self.id = "default", "success", 0, "", None
         self.hostname = "node"
         self.resources_allocated = self.resources_measured = SimpleNamespace(cores=1, memory=1, disk=1, gpus=0)
@@ -53,7 +67,9 @@ class PythonTask:
     def disable_output_serialization(self): ...
     def set_output_cache(self, cache): ...
     def enable_temp_output(self): ...
-    def set_env_var(self, name, value): ...
+
+    def set_env_var(self, name, value):
+        self.environment[name] = value
 
 
 class Manager:
@@ -99,29 +115,12 @@ class Manager:
         os.makedirs(folder)
         for file, name in task._inputs:
             shutil.copy(file.source(), os.path.join(folder, name))
-        printed = os.path.join(folder, "printed")
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                os.chdir(folder)
-                os.environ["CORES"] = "1"
-                function, args = task._call
-                with open(task.output_file.source(), "wb") as file:
-                    file.write(function(*args))
-                code = 0
-            except BaseException:
-                with open(printed, "w") as file:
-                    traceback.print_exc(file=file)
-            finally:
-                os._exit(code)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        text = ""
-        if os.path.exists(printed):
-            with open(printed) as file:
-                text = file.read()
+        Path(folder, "call").write_bytes(cloudpickle.dumps(task._call))
+        ran = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", TASK, "call", task.output_file.source()], cwd=folder, text=True,
+            env={**os.environ, "CORES": "1", **task.environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         shutil.rmtree(folder)
-        return code, text
+        return ran.returncode, ran.stdout
 
     def empty(self):
         return not self._queue
