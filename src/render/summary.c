@@ -42,26 +42,20 @@ static roast_status no_memory(roast_error *err) {
 /* ---- making it ---- */
 
 /* 0.1.x knew Dask's figures alone, and its title stays for them. */
-static const char *title_of(const char *title, const roast_run *about) {
-    static const char *const engines[][2] = {{"TaskVine", "Fine Metrics (from TaskVine)"},
-                                             {"Parsl", "Fine Metrics (from Parsl)"},
-                                             {"processes", "Fine Metrics"}};
-    roast_str engine =
-        about != NULL ? roast_run_meta(about, roast_str_of("engine")) : (roast_str){NULL, 0};
-    if (engine.data == NULL || strncmp(title, engines[2][1], strlen(engines[2][1])) != 0)
-        return title;
-    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
-        size_t len = strlen(engines[i][0]);
-        if (engine.len >= len && memcmp(engine.data, engines[i][0], len) == 0)
-            return engines[i][1];
-    }
-    return title;
+static roast_str title_of(const char *id, const char *title, const roast_run *about,
+                          char room[64]) {
+    const char *engine = strcmp(id, "fine") == 0 ? roast_summary_engine(about) : NULL;
+    if (engine == NULL)
+        return roast_str_of(title);
+    snprintf(room, 64, "Fine Metrics (from %s)", engine);
+    return roast_str_of(room);
 }
 
 static roast_status make_tables(roast_summary *summary, const roast_summary_source *source,
                                 roast_error *err) {
+    char room[64];
 #define X(id, title, fill)                                                                         \
-    ROAST_TRY(roast_grid_new(#id, roast_str_of(title_of(title, source->about)),                    \
+    ROAST_TRY(roast_grid_new(#id, title_of(#id, title, source->about, room),                       \
                              &summary->tables[TABLE_##id], err));                                  \
     ROAST_TRY(fill(source, summary->tables[TABLE_##id], err));
     ROAST_SUMMARY_TABLES(X)

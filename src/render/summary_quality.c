@@ -122,7 +122,7 @@ static const struct {
      "not in the report: its files do not count them (Parquet)"},
     {"Workers", "avg_workers", NULL, "workers were not sampled (track_workers)", true},
     {"Memory of the Workers", "peak_memory_bytes", "avg_workers", "no worker was sampled"},
-    {"Fine Metrics", "cpu_time_seconds", NULL, "not measured by the engine"},
+    {"Fine Metrics", "cpu_time_seconds", NULL, "no Dask spans"},
     {"Chunks", "num_successful_chunks", NULL, "process() is not decorated with @track_metrics",
      true},
     {"CPU Time of Chunks", "chunk_cpu_seconds", "num_successful_chunks",
@@ -189,7 +189,10 @@ static roast_status add_missing(const roast_summary_source *source, bool all, ro
             continue;
         char label[96];
         const char *why = ended_before(source, wanted[i].key) ? "the run ended before there was one"
-                                                              : wanted[i].why;
+                          : strcmp(wanted[i].key, "cpu_time_seconds") == 0 &&
+                                  roast_summary_engine(source->about) != NULL
+                              ? "the engine did not measure its tasks"
+                              : wanted[i].why;
         snprintf(label, sizeof label, "No %s", wanted[i].label);
         ROAST_TRY(roast_summary_add_fact(grid, label, why, NULL, 0, err));
     }
