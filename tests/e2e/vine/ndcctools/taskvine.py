@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -78,7 +79,7 @@ class Manager:
         self.logging_directory = os.path.join(staging_path, "vine-logs")
         os.makedirs(self.logging_directory, exist_ok=True)
         self._log = open(os.path.join(self.logging_directory, "transactions"), "a")  # a user may have two runs
-        self._queue, self._count = [], 0
+        self._queue, self._count, self._ended = [], 0, 0
         self._tell("MANAGER 7 START 0")
         self._tell(f"WORKER {WORKER} CONNECTION 127.0.0.1:7")
         self._tell(f'WORKER {WORKER} RESOURCES {{"memory":[2000,"MB"],"cores":[1,"cores"]}}')
@@ -96,6 +97,7 @@ class Manager:
         return task.id
 
     def wait(self, timeout=None):
+        self._end_early()
         if not self._queue:
             return None
         task = self._queue.pop(0)
@@ -104,11 +106,24 @@ class Manager:
         start = time.time()
         task.exit_code, task.std_output = self._run(task)
         stop = time.time()
+        if task.category == "processing" and task.exit_code == 0:
+            with open(os.path.join(self._folder, "outputs.txt"), "a") as file:
+                file.write(f"{os.path.getsize(task.output_file.source())}\n")
         times = f'{{"time_worker_start":[{start:.6f},"s"],"time_worker_end":[{stop:.6f},"s"],"memory":[2000,"MB"]}}'
         self._tell(f"TASK {task.id} WAITING_RETRIEVAL {WORKER} ")
         self._tell(f"TASK {task.id} RETRIEVED SUCCESS  {task.exit_code}  {{}} {times}")
         self._tell(f"TASK {task.id} DONE SUCCESS  {task.exit_code} ")
+        self._ended += 1
         return task
+
+    def _end_early(self):
+        """As a user who waits no longer, or a batch system."""
+        how, _, when = os.environ.get("VINE_ENDS", "").partition(" ")
+        if how and self._ended == int(when):
+            if how == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            self._queue.clear()
+            raise KeyboardInterrupt
 
     def _run(self, task):
         folder = os.path.join(self._folder, f"task.{task.id}")
