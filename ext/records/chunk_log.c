@@ -415,8 +415,8 @@ static PyObject *packed_bytes(const roast_chunklog *log) {
 /* The first record of this process, which is packed with its output: when that was is known only now. NULL: any other, or
  * no memory. */
 static roast_chunklog *with_packing(const roast_chunklog *log) {
-    static const uint64_t wanted = ROAST_CHUNK_HAS(loaded_ns) | ROAST_CHUNK_HAS(start_us) |
-                                   ROAST_CHUNK_HAS(duration_ns);
+    static const uint64_t wanted =
+        ROAST_CHUNK_HAS(loaded_ns) | ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
     roast_chunklog *made = NULL;
     roast_chunk chunk;
     if (roast_chunklog_count(log) != 1 || roast_chunklog_get(log, 0, &chunk, NULL) != ROAST_OK ||

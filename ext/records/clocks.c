@@ -99,8 +99,7 @@ typedef roast_status (*from_tries)(const roast_chunklog *log, const roast_attemp
                                    roast_chunklog **out, roast_error *err);
 
 /* A ChunkLog that `make` gives; the same one where it makes none. */
-static PyObject *with_tries(PyObject *module, PyObject *args, const char *format,
-                            from_tries make) {
+static PyObject *with_tries(PyObject *module, PyObject *args, const char *format, from_tries make) {
     ext_state *state = ext_state_of_module(module);
     PyObject *chunks, *attempts;
     roast_chunklog *made = NULL;

@@ -158,8 +158,8 @@ static roast_status add_changes(const roast_series *from, uint64_t first, roast_
     for (uint64_t i = first; i < roast_series_change_count(from); i++) {
         roast_worker_change change = roast_series_change_at(from, i);
         uint32_t worker;
-        ROAST_TRY(roast_series_worker(to, roast_series_worker_name(from, change.worker), &worker,
-                                      err));
+        ROAST_TRY(
+            roast_series_worker(to, roast_series_worker_name(from, change.worker), &worker, err));
         ROAST_TRY(roast_series_change(to, worker, change.kind, change.when, change.threads, err));
     }
     return ROAST_OK;

@@ -58,7 +58,7 @@ typedef struct roast_chunklog roast_chunklog;
     X(measuring_ns)     /* time of the thread that measuring took, in microseconds */              \
     X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */                \
     X(branch_count)     /* branches accessed, where their names are not known */                   \
-    X(cpu_process_ns)   /* of the thread, and a share of that of threads without a chunk */         \
+    X(cpu_process_ns)   /* of the thread, and a share of that of threads without a chunk */        \
     X(loaded_ns)        /* process() was loaded to its entry; of the first chunk of a process */   \
     X(packed_ns)        /* return of process() to the packing of its record; of the same chunk */
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from roastcoffea._core import WorkerSeries
-from roastcoffea.progress import Pieces
 
 __all__ = ["NewsSource", "NewsThread", "Taker"]
 
@@ -38,10 +37,16 @@ class FailureTaker(Taker, Protocol):
     failures: tuple[int, list[tuple[str, str]]]
 
 
+class Counter(Protocol):
+    """Counts the pieces of work that are done."""
+
+    tasks_done: int | None
+
+
 class NewsThread:
     """A thread that asks a source and gives the news to each taker."""
 
-    def __init__(self, source: NewsSource, takers: Sequence[Taker], pieces: Pieces | None = None) -> None:
+    def __init__(self, source: NewsSource, takers: Sequence[Taker], pieces: Counter | None = None) -> None:
         self._source = source
         self._pieces = pieces
         self._takers = takers

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from roastcoffea._core import now, track_metrics
 from roastcoffea.backends._executors import kind_of, takes_in_turn
+from roastcoffea.backends.source import current_call
 from roastcoffea.closures import argument, find, replace, with_arguments
 from roastcoffea.guard import attempt, hook, words
 from roastcoffea.marks import Mark
@@ -169,7 +170,7 @@ class RunnerWatch:
 _lock = threading.RLock()
 _open: list[Watcher] = []
 _here: ContextVar[tuple[Watcher, ...]] = ContextVar("roastcoffea_watchers", default=())
-_call: ContextVar[RunnerCall | None] = ContextVar("roastcoffea_call", default=None)
+_call: ContextVar[RunnerCall | None] = current_call
 _preprocessing: ContextVar[Preprocessing | None] = ContextVar("roastcoffea_preprocessing", default=None)
 _patched: list[_Patch] = []
 
@@ -517,13 +518,6 @@ def _note_tasks(futures: Any, function: Any = None, values: Any = (), *more: Any
     items = [_item_in(value) for value in values]
     if items and items[0] is not None and len(items) == len(futures):
         call.tasks.note([str(future.key) for future in futures], items)
-
-
-def note_task(key: str, item: Any) -> None:
-    """The piece of work in a task of the call in this thread, for engines that submit one task at a time."""
-    call = _call.get()
-    if call is not None:
-        call.tasks.note([key], [item])
 
 
 @hook("the pieces that a pool could not do are not known")

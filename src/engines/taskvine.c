@@ -62,8 +62,8 @@ void roast_taskvine_free(roast_taskvine *log) {
     roast_buffer_reset(&log->line);
     roast_attempts_free(log->attempts);
     roast_series_free(log->series);
-    roast_intern *const interns[] = {&log->categories, &log->task_ids,  &log->files,
-                                     &log->explained,  &log->notes,     &log->addresses,
+    roast_intern *const interns[] = {&log->categories,  &log->task_ids, &log->files,
+                                     &log->explained,   &log->notes,    &log->addresses,
                                      &log->explanations};
     for (unsigned i = 0; i < sizeof interns / sizeof *interns; i++)
         roast_intern_reset(interns[i]);
@@ -78,8 +78,8 @@ void roast_taskvine_free(roast_taskvine *log) {
 }
 
 size_t roast_taskvine_memory(const roast_taskvine *log) {
-    const roast_intern *const interns[] = {&log->categories,   &log->task_ids, &log->files,
-                                           &log->explained,    &log->notes,    &log->addresses,
+    const roast_intern *const interns[] = {&log->categories,  &log->task_ids, &log->files,
+                                           &log->explained,   &log->notes,    &log->addresses,
                                            &log->explanations};
     size_t sum = sizeof *log + log->line.capacity + log->kinds_capacity +
                  log->workers_capacity * sizeof *log->workers +

@@ -112,8 +112,8 @@ static roast_status append(roast_taskvine *log, uint32_t number, roast_attempt *
     task->ready_us = ROAST_NO_TIME;
     if (library || roast_vine_is_before(log))
         return ROAST_OK;
-    log->facts.processed += attempt->outcome == ROAST_OUTCOME_done &&
-                            kind_of_task(log, task) == ROAST_KIND_processing;
+    log->facts.processed +=
+        attempt->outcome == ROAST_OUTCOME_done && kind_of_task(log, task) == ROAST_KIND_processing;
     log->facts.raised += attempt->outcome == ROAST_OUTCOME_raised;
     roast_phase_kind phase = phase_of(log, task->category);
     if (phase != ROAST_PHASE_COUNT)

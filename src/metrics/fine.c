@@ -14,8 +14,7 @@ typedef struct activity {
 static void add_figure(activity *of, const roast_figure *figure, bool no_processor) {
     of->seen = true;
     of->total += figure->value;
-    if (figure->kind == ROAST_KIND_processing ||
-        (no_processor && figure->kind == ROAST_KIND_COUNT))
+    if (figure->kind == ROAST_KIND_processing || (no_processor && figure->kind == ROAST_KIND_COUNT))
         of->processor += figure->value;
     else
         of->other += figure->value;

@@ -115,7 +115,7 @@ static inline void add_try(roast_attempts *attempts, const char *prefix, const c
 /* The clocks of a chunk in seconds; NaN: not known. */
 typedef struct chunk_times {
     double start, duration, before, read, cpu, io_wait, runqueue;
-    double read_cpu; /* 0: not known */
+    double read_cpu;       /* 0: not known */
     double loaded, packed; /* likewise */
     const char *host;
     bool raised;

@@ -192,8 +192,13 @@ static void test_the_start_of_python(void **state) {
                   err);
         add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 6, 6});
         add_chunk(run, "P-1", "w", "x", "f",
-                  (chunk_times){.start = 3, .duration = 1, .before = NOT, .read = 0.25, .cpu = 0.5,
-                                .loaded = 1, .packed = 0.5});
+                  (chunk_times){.start = 3,
+                                .duration = 1,
+                                .before = NOT,
+                                .read = 0.25,
+                                .cpu = 0.5,
+                                .loaded = 1,
+                                .packed = 0.5});
         add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){6, 6, 6, 8, 8});
         add_chunk(run, "P-2", "w", "x", "f",
                   (chunk_times){.start = 7, .duration = 1, .before = 1, .cpu = 1, .loaded = 5});

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from roastcoffea._core import now
+from roastcoffea.backends.source import note_task
 from roastcoffea.endings import describe_error
 from roastcoffea.guard import hook
 from roastcoffea.marks import Mark
-from roastcoffea.runner_watch import note_task
 
 __all__ = ["LOST", "Run", "Try", "key_of", "watch_launches", "watch_submits", "watch_threads"]
 

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +21,21 @@ if TYPE_CHECKING:
     from roastcoffea._core import Attempts, WorkerSeries
     from roastcoffea.backends.base import AbstractMetricsBackend
 
-__all__ = ["SPAN_NAME", "BackendSource", "Collected", "Engine", "News", "Ran", "Source", "check_interval"]
+__all__ = [
+    "SPAN_NAME", "BackendSource", "Collected", "Engine", "News", "Ran", "Source", "check_interval", "current_call", "note_task",
+]
 
 SPAN_NAME = "coffea-processing"
+
+# The call of a Runner in this thread (roastcoffea.runner_watch).
+current_call: ContextVar[Any] = ContextVar("roastcoffea_call", default=None)
+
+
+def note_task(key: str, item: Any) -> None:
+    """The piece of work in a task of the call in this thread, for engines that submit one task at a time."""
+    call = current_call.get()
+    if call is not None:
+        call.tasks.note([key], [item])
 
 
 @dataclass

@@ -20,12 +20,11 @@ from typing import Any
 
 from roastcoffea._core import TaskVineLog, now
 from roastcoffea.backends._task_watch import FAILURE_LENGTH, FAILURES
-from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
+from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval, note_task
 from roastcoffea.endings import describe_text
 from roastcoffea.file_sizes import ASKED_ELSEWHERE, SIZES
 from roastcoffea.guard import Notes, attempt, hook
 from roastcoffea.marks import Mark
-from roastcoffea.runner_watch import note_task
 
 __all__ = ["TaskVineSource"]
 

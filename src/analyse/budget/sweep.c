@@ -224,9 +224,8 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
     double after = (fits ? fmax(seconds, before + duration) : whole) - before - duration;
     cold = least(cold, before);
     double repeated = least(chunk->repeated, before - cold);
-    double exit = s->work->own_python && after > (double)chunk->packed
-                      ? after - (double)chunk->packed
-                      : 0;
+    double exit =
+        s->work->own_python && after > (double)chunk->packed ? after - (double)chunk->packed : 0;
     const struct {
         roast_budget_part part;
         double seconds;

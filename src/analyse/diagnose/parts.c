@@ -61,7 +61,8 @@ static const part_rule rules[] = {
 /* Where each task starts a Python. */
 static const char per_task[] =
     "Each task starts a Python: make fewer, larger tasks (a larger chunksize), and import in the "
-    "processor's module only what it needs. Function calls of a TaskVine library (serverless tasks) "
+    "processor's module only what it needs. Function calls of a TaskVine library (serverless "
+    "tasks) "
     "import once per worker.";
 
 static roast_status tell_part(roast_diagnosis *d, const part_rule *rule) {
