@@ -160,10 +160,12 @@ static void take_start(const starts *s, const roast_chunklog *log, uint32_t numb
         !lacks_start(&chunk) || raised_since(s, &chunk, start_us))
         return;
     int64_t ns = roast_sub_capped(chunk.start_us, start_us);
+    if (ns < 0) /* the clocks disagree */
+        return;
     ns = ns < INT64_MAX / 1000 ? ns * 1000 : INT64_MAX;
     if ((chunk.have & ROAST_CHUNK_HAS(loaded_ns)) != 0 && ns > chunk.loaded_ns)
         ns = chunk.loaded_ns;
-    if (ns >= 0 && (before[number] == ROAST_NO_NUMBER || ns < before[number]))
+    if (before[number] == ROAST_NO_NUMBER || ns < before[number])
         before[number] = ns;
 }
 
