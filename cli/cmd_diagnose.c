@@ -194,7 +194,7 @@ const cli_verb cli_verb_diagnose = {
                "too_many_workers, memory_pressure, spilling, unused_branches, reread_branches,\n"
                "preload, reduction_bound, lost_work, serialization_heavy, slow_section,\n"
                "measurement, ramp_up, worker_overhead, skipped_files, preprocessing_bound,\n"
-               "client_bound.\n"
+               "client_bound, cold_start.\n"
                "The exit code is 0, or 1 if there is a finding that --fail-on names: for\n"
                "automatic tests of an analysis.\n",
     .options = options,

@@ -111,6 +111,10 @@ static PyMethodDef module_methods[] = {
      "name_workers(chunks, attempts, /)\n--\n\n"
      "A ChunkLog in which records with a task and without a worker have the worker of their task's "
      "try."},
+    {"start_tasks", ext_start_tasks, METH_VARARGS,
+     "start_tasks(chunks, attempts, /)\n--\n\n"
+     "A ChunkLog in which records that do not know when their task began have it from the task's "
+     "try. The clocks must agree."},
     {"batch_jobs", ext_batch_jobs, METH_VARARGS,
      "batch_jobs(chunks, /)\n--\n\nThe jobs of batch systems that the chunks ran in, each once."},
     {"shift_clocks", ext_shift_clocks, METH_VARARGS,

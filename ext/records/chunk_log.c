@@ -8,6 +8,8 @@
 #include "common/errors.h"
 #include "common/values.h"
 
+#include "roast/proc.h"
+
 typedef struct log_object {
     PyListObject list;
     log_core *core; /* NULL: loose */
@@ -410,6 +412,23 @@ static PyObject *packed_bytes(const roast_chunklog *log) {
     return ext_sink_bytes(sink);
 }
 
+/* The first record of this process, which is packed with its output: when that was is known only now. NULL: any other, or
+ * no memory. */
+static roast_chunklog *with_packing(const roast_chunklog *log) {
+    static const uint64_t wanted =
+        ROAST_CHUNK_HAS(loaded_ns) | ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns);
+    roast_chunklog *made = NULL;
+    roast_chunk chunk;
+    if (roast_chunklog_count(log) != 1 || roast_chunklog_get(log, 0, &chunk, NULL) != ROAST_OK ||
+        (chunk.have & wanted) != wanted || (chunk.have & ROAST_CHUNK_HAS(packed_ns)) != 0 ||
+        chunk.token != roast_process_token())
+        return NULL;
+    int64_t since = (roast_utc_now().ns - chunk.start_us * 1000 - chunk.duration_ns) / 1000 * 1000;
+    if (since >= 0)
+        (void)roast_chunklog_with_numbers(log, ROAST_CHUNK_INDEX_packed_ns, &since, &made, NULL);
+    return made;
+}
+
 static PyObject *log_copy(PyObject *op, PyObject *unused) {
     (void)unused;
     ext_state *state = state_of(op);
@@ -433,7 +452,9 @@ static PyObject *log_reduce(PyObject *op, PyObject *unused) {
         PyObject *items = PySequence_List(op);
         return items == NULL ? NULL : Py_BuildValue("O(N)", list_type, items);
     }
-    PyObject *data = packed_bytes(core->log);
+    roast_chunklog *more = with_packing(core->log);
+    PyObject *data = packed_bytes(more != NULL ? more : core->log);
+    roast_chunklog_free(more);
     log_core_let_go(core);
     return data == NULL ? NULL : Py_BuildValue("O(N)", Py_TYPE(op), data);
 }

@@ -93,15 +93,19 @@ PyObject *ext_shift_clocks(PyObject *module, PyObject *args) {
     return result;
 }
 
-/* ---- the workers of chunks ---- */
+/* ---- what tries know of chunks ---- */
 
-PyObject *ext_name_workers(PyObject *module, PyObject *args) {
+typedef roast_status (*from_tries)(const roast_chunklog *log, const roast_attempts *attempts,
+                                   roast_chunklog **out, roast_error *err);
+
+/* A ChunkLog that `make` gives; the same one where it makes none. */
+static PyObject *with_tries(PyObject *module, PyObject *args, const char *format, from_tries make) {
     ext_state *state = ext_state_of_module(module);
     PyObject *chunks, *attempts;
     roast_chunklog *made = NULL;
     roast_error err;
-    if (!PyArg_ParseTuple(args, "O!O!:name_workers", state->type_chunk_log, &chunks,
-                          state->type_attempts, &attempts))
+    if (!PyArg_ParseTuple(args, format, state->type_chunk_log, &chunks, state->type_attempts,
+                          &attempts))
         return NULL;
     ext_shared *tries = ext_attempts_hold(state, attempts); /* packing a log may run code */
     if (tries == NULL)
@@ -109,13 +113,23 @@ PyObject *ext_name_workers(PyObject *module, PyObject *args) {
     log_core *core = ext_packed_view(state, chunks);
     roast_status status = ROAST_OK;
     if (core != NULL) {
-        status = roast_chunklog_name_workers(core->log, tries->part, &made, &err);
+        status = make(core->log, tries->part, &made, &err);
         log_core_let_go(core);
     }
     ext_shared_let_go(tries);
     if (core == NULL)
         return NULL;
-    return status == ROAST_OK ? ext_chunk_log_new(state, made) : ext_raise(&err);
+    if (status != ROAST_OK)
+        return ext_raise(&err);
+    return made != NULL ? ext_chunk_log_new(state, made) : Py_NewRef(chunks);
+}
+
+PyObject *ext_name_workers(PyObject *module, PyObject *args) {
+    return with_tries(module, args, "O!O!:name_workers", roast_chunklog_name_workers);
+}
+
+PyObject *ext_start_tasks(PyObject *module, PyObject *args) {
+    return with_tries(module, args, "O!O!:start_tasks", roast_chunklog_start_tasks);
 }
 
 /* Chunks of one process have the same origin. */

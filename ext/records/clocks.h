@@ -13,6 +13,8 @@ PyObject *ext_release_clock(PyObject *module, PyObject *unused);
 PyObject *ext_shift_clocks(PyObject *module, PyObject *args);
 /* name_workers(chunks, attempts) -> ChunkLog */
 PyObject *ext_name_workers(PyObject *module, PyObject *args);
+/* start_tasks(chunks, attempts) -> ChunkLog */
+PyObject *ext_start_tasks(PyObject *module, PyObject *args);
 /* batch_jobs(chunks) -> list of str, each once */
 PyObject *ext_batch_jobs(PyObject *module, PyObject *args);
 

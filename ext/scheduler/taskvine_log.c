@@ -14,15 +14,17 @@ typedef struct vine_object {
     roast_taskvine *log;
     PyObject *path; /* of the file that was read last; NULL */
     int64_t offset; /* how much of it was read */
+    uint64_t told;  /* changes of workers that changes() has returned */
     bool busy;      /* it is being read, without the GIL */
 } vine_object;
 
 /* ---- life ---- */
 
 static PyObject *vine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *keywords[] = {NULL};
+    static char *keywords[] = {"begun", NULL};
+    double begun = NAN;
     roast_error err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, ":TaskVineLog", keywords))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|d:TaskVineLog", keywords, &begun))
         return NULL;
     vine_object *self = (vine_object *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -31,6 +33,8 @@ static PyObject *vine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
         Py_DECREF(self);
         return ext_raise(&err);
     }
+    if (fabs(begun) < 1e12)
+        roast_taskvine_begin_at(self->log, (int64_t)(begun * 1e6));
     return (PyObject *)self;
 }
 
@@ -149,6 +153,37 @@ static PyObject *vine_end(PyObject *op, PyObject *unused) {
     return Py_BuildValue("(NN)", first, second);
 }
 
+static roast_status add_changes(const roast_series *from, uint64_t first, roast_series *to,
+                                roast_error *err) {
+    for (uint64_t i = first; i < roast_series_change_count(from); i++) {
+        roast_worker_change change = roast_series_change_at(from, i);
+        uint32_t worker;
+        ROAST_TRY(
+            roast_series_worker(to, roast_series_worker_name(from, change.worker), &worker, err));
+        ROAST_TRY(roast_series_change(to, worker, change.kind, change.when, change.threads, err));
+    }
+    return ROAST_OK;
+}
+
+static PyObject *vine_changes(PyObject *op, PyObject *unused) {
+    (void)unused;
+    vine_object *self = (vine_object *)op;
+    roast_series *made;
+    roast_error err;
+    if (check_idle(self) != 0)
+        return NULL;
+    if (roast_series_new(&made, &err) != ROAST_OK)
+        return ext_raise(&err);
+    const roast_series *series = roast_taskvine_series(self->log); /* NULL: taken */
+    if (series != NULL && add_changes(series, self->told, made, &err) != ROAST_OK) {
+        roast_series_free(made);
+        return ext_raise(&err);
+    }
+    if (series != NULL)
+        self->told = roast_series_change_count(series);
+    return ext_series_new(ext_state_of_final(Py_TYPE(op)), made);
+}
+
 static PyObject *moment(int64_t us) {
     return ext_real_or_none(us != ROAST_NO_TIME ? (double)us / 1e6 : NAN);
 }
@@ -165,7 +200,8 @@ static PyObject *vine_facts(PyObject *op, void *unused) {
     } counts[] = {{"lines", facts->lines},         {"unreadable", facts->unreadable},
                   {"recovered", facts->recovered}, {"exhausted", facts->exhausted},
                   {"cancelled", facts->cancelled}, {"unexplained", facts->unexplained},
-                  {"open", facts->open},           {"libraries", facts->libraries}};
+                  {"open", facts->open},           {"libraries", facts->libraries},
+                  {"processed", facts->processed}, {"raised", facts->raised}};
     PyObject *all = PyDict_New();
     bool good = all != NULL && ext_put(all, "begun", PyBool_FromLong(facts->begun)) == 0 &&
                 ext_put(all, "ended", PyBool_FromLong(facts->ended)) == 0 &&
@@ -258,6 +294,9 @@ static PyMethodDef vine_methods[] = {
     {"explain", vine_explain, METH_VARARGS,
      "explain($self, task, type, message, /)\n--\n\nWhy a task raised: for its tries that are read "
      "from now on."},
+    {"changes", vine_changes, METH_NOARGS,
+     "changes($self)\n--\n\nBefore end(): a WorkerSeries with the joins and leaves since the last "
+     "call."},
     {"end", vine_end, METH_NOARGS,
      "end($self)\n--\n\nThe log has ended: its Attempts and its WorkerSeries, once."},
     {NULL, NULL, 0, NULL},
@@ -278,8 +317,9 @@ static PyGetSetDef vine_getset[] = {
 };
 
 static PyType_Slot vine_slots[] = {
-    {Py_tp_doc, (void *)"TaskVineLog()\n--\n\n"
-                        "Reads the log of a TaskVine manager (\"transactions\") as it grows."},
+    {Py_tp_doc, (void *)"TaskVineLog(begun=nan)\n--\n\n"
+                        "Reads the log of a TaskVine manager (\"transactions\") as it grows. What "
+                        "ended before `begun`, in seconds since 1970, is not of the run."},
     {Py_tp_new, vine_new},
     {Py_tp_dealloc, vine_dealloc},
     {Py_tp_methods, vine_methods},

@@ -27,6 +27,7 @@ typedef struct tracked_object {
 /* ---- the record ---- */
 
 static uint64_t next_chunk = 1; /* of this process; under the GIL */
+static roast_mono loaded;       /* when a process() was first decorated here; 0: never. Likewise */
 
 static roast_section *sections_of(const open_chunk *open) {
     roast_section *sections = roast_alloc((open->n_sections + 1) * sizeof *sections);
@@ -291,6 +292,10 @@ static void begin_call(call *c) {
     c->current = ext_current_chunk_attach(c->state, c->processor);
     ext_events_before(c->state, c->events, entered, &c->holder, &c->chunk);
     limit_before(c);
+    if (next_chunk == 1 && loaded.ns != 0) {
+        c->chunk.loaded_ns = (roast_mono_since(loaded, c->entered) + 500) / 1000 * 1000;
+        c->chunk.have |= ROAST_CHUNK_HAS(loaded_ns);
+    }
     open_chunk_start(c->open);
 }
 
@@ -425,6 +430,8 @@ static PyObject *tracked_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     self->state = ext_state_of_final(type);
     self->function = Py_NewRef(function);
     self->dict = PyDict_New();
+    if (loaded.ns == 0)
+        loaded = roast_mono_now();
     PyObject_GC_Track(self);
     PyObject *update = ext_import_update_wrapper(self->state), *done = NULL;
     if (self->dict != NULL && update != NULL)

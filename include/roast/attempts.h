@@ -142,6 +142,11 @@ struct roast_chunklog;
 roast_status roast_chunklog_name_workers(const struct roast_chunklog *log,
                                          const roast_attempts *attempts,
                                          struct roast_chunklog **out, roast_error *err);
+/* A new log with the rows of `log`, on the clock of the tries. A chunk that does not know when its task began gets
+ * before_process_ns from the try that it ran in. *out NULL: all of them know. */
+roast_status roast_chunklog_start_tasks(const struct roast_chunklog *log,
+                                        const roast_attempts *attempts, struct roast_chunklog **out,
+                                        roast_error *err);
 
 /* ---- packed ---- */
 /* Versioned and checksummed like the chunk log (docs/format/attempts.md); decode checks everything first:

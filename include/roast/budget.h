@@ -11,6 +11,7 @@
 /* One row per part, in the order of display. Labels are in the catalogue: ROAST_METRIC(budget_<part>, ...). */
 #define ROAST_BUDGET_PARTS(X)                                                                      \
     X(preprocessing)  /* reading the lengths of the files; threads that waited for it */           \
+    X(cold_start)     /* a task waited for its Python: start, imports, exit */                     \
     X(before_process) /* task start to entry: open the file, build events */                       \
     X(read)           /* inside process() */                                                       \
     X(compute_cpu)    /* inside process(), the rest */                                             \
@@ -51,6 +52,7 @@ const char *roast_budget_split_name(roast_budget_split split);
  *   preprocessing              without phases of the client
  *   client                     without attempts and phases
  *   before_process, read, lost without attempts and records of chunks
+ *   cold_start                 where no task was seen to start or end its Python
  *   compute_offcpu             without attempts, records and spans
  *   after_process, worker_overhead without attempts
  *   reduction, other_tasks     without attempts and spans

@@ -58,7 +58,9 @@ typedef struct roast_chunklog roast_chunklog;
     X(measuring_ns)     /* time of the thread that measuring took, in microseconds */              \
     X(read_cpu_ns)      /* of the thread's CPU time in process(), in reads; same */                \
     X(branch_count)     /* branches accessed, where their names are not known */                   \
-    X(cpu_process_ns)   /* of the thread, and a share of that of threads without a chunk */
+    X(cpu_process_ns)   /* of the thread, and a share of that of threads without a chunk */        \
+    X(loaded_ns)        /* process() was loaded to its entry; of the first chunk of a process */   \
+    X(packed_ns)        /* return of process() to the packing of its record; of the same chunk */
 
 enum {
 #define X(name) ROAST_CHUNK_INDEX_##name,
@@ -207,6 +209,13 @@ typedef struct roast_clock_shift {
 } roast_clock_shift;
 roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_shift *shifts,
                                   size_t count, roast_chunklog **out, roast_error *err);
+
+/* A new log with the rows of `log`, each with one number more: `field` (ROAST_CHUNK_INDEX_name) is values[row];
+ * ROAST_NO_NUMBER leaves a row as it is. ROAST_EINVAL if a row has the field already. */
+#define ROAST_NO_NUMBER INT64_MIN
+roast_status roast_chunklog_with_numbers(const roast_chunklog *log, int field,
+                                         const int64_t *values, roast_chunklog **out,
+                                         roast_error *err);
 
 /* The number of a run in the records that are made for it, from its name; never 0. */
 uint64_t roast_run_token(roast_str name);

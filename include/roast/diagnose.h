@@ -45,7 +45,9 @@
     X(skipped_files, "A result without some of its events is wrong, and nothing else says so.")    \
     X(preprocessing_bound,                                                                         \
       "Opening every file to count its events is not analysis, and can be done once.")             \
-    X(client_bound, "While the program works alone, all workers are paid and wait.")
+    X(client_bound, "While the program works alone, all workers are paid and wait.")               \
+    X(cold_start, "Starting Python and importing Coffea analyses nothing, and is paid again by "   \
+                  "each new process.")
 
 typedef enum roast_finding_kind {
 #define X(name, why) ROAST_FINDING_##name,

@@ -26,7 +26,8 @@ typedef enum roast_activity {
     ROAST_ACTIVITY_preprocess_files,
     ROAST_ACTIVITY_preprocess_bytes,
     ROAST_ACTIVITY_preprocess_requests,
-    ROAST_ACTIVITY_task_memory, /* bytes that one task may take */
+    ROAST_ACTIVITY_task_memory,      /* bytes that one task may take */
+    ROAST_ACTIVITY_task_memory_used, /* bytes: the peak of the task that took most */
     /* Files that an engine moved: from its manager to workers, among workers, and back to the manager. */
     ROAST_ACTIVITY_transfer_manager, /* s, summed over transfers that may overlap */
     ROAST_ACTIVITY_transfer_manager_bytes,

@@ -54,6 +54,8 @@ roast_str roast_run_meta(const roast_run *run, roast_str key);
  * instead. Its first line is their number. A line for each of the last ones follows, oldest first: the exception, a tab,
  * task and worker. */
 #define ROAST_META_FAILED_TRIES "failed_tries"
+/* The text of a run that goes on, with the path of the log that TaskVine's manager writes meanwhile. */
+#define ROAST_META_TASKVINE_LOG "taskvine_log"
 
 /* Sets host, kernel, architecture, cores, memory_bytes and, if a cgroup limits them, cgroup_memory_bytes and
  * cgroup_cpu_cores to those of this machine; unknown ones are left out. */

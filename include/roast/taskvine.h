@@ -57,6 +57,8 @@ typedef struct roast_taskvine_facts {
     uint64_t unexplained; /* workers whose connection ended, nobody knows why */
     uint64_t open;        /* tries without an end. Set by roast_taskvine_finish */
     uint64_t libraries;   /* tasks that serve function calls: they are no tries */
+    uint64_t processed;   /* processing tasks that are done; one that was made again counts once */
+    uint64_t raised;      /* tries that raised */
     double
         task_memory; /* bytes: memory of a worker per core, of the one with the least; 0: not known */
     roast_taskvine_transfers transfers[ROAST_WAY_COUNT];
@@ -65,6 +67,9 @@ typedef struct roast_taskvine_facts {
 
 /* ---- life ---- */
 roast_status roast_taskvine_new(roast_taskvine **out, roast_error *err);
+/* What ended before a moment (us since 1970) is not of the run: no try, transfer, or departure of a worker. To be called
+ * before anything is fed. */
+void roast_taskvine_begin_at(roast_taskvine *log, int64_t from_us);
 void roast_taskvine_free(roast_taskvine *log);
 /* Bytes of memory that it holds. */
 size_t roast_taskvine_memory(const roast_taskvine *log);
@@ -97,8 +102,8 @@ roast_status roast_taskvine_take_series(roast_taskvine *log, roast_series **out,
  * seen, or there is no such worker. */
 int64_t roast_taskvine_clock_offset(const roast_taskvine *log, uint32_t worker);
 /* Measurements in the form of any engine's figures: those of the resource monitor, summed over the tries of a kind, the
- * transfers, and the memory for a task. false: it was not measured. */
-enum { ROAST_TASKVINE_FIGURES = 4 * ROAST_KIND_COUNT + 3 * ROAST_WAY_COUNT + 1 };
+ * transfers, the memory for a task, and the most that one used. false: it was not measured. */
+enum { ROAST_TASKVINE_FIGURES = 4 * ROAST_KIND_COUNT + 3 * ROAST_WAY_COUNT + 2 };
 bool roast_taskvine_figure(const roast_taskvine *log, uint32_t index, roast_span_value *out);
 /* Cores of a worker (by its number in the attempts) that is connected now; -1: it is not there, or they are not known. */
 int32_t roast_taskvine_worker_cores(const roast_taskvine *log, uint32_t worker);

@@ -26,6 +26,7 @@ from roastcoffea._core import (
     release_clock,
     shift_clocks,
     split_replayed,
+    start_tasks,
 )
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.aggregation.reports import report_of, sum_reports
@@ -195,7 +196,8 @@ class MetricsCollector(Results):
         if self._line is not None:
             during.add(self._line.stop)
             attempt("the live line", self._notes.add, self._line.start)
-        looks = NewsThread(self._source, [taker for taker in (self._disk.writer, self._text, self._line) if taker is not None])
+        takers = [taker for taker in (self._disk.writer, self._text, self._line) if taker is not None]
+        looks = NewsThread(self._source, takers, self._recorder.pieces)
         during.add(self._stop_looking, looks)
         looks.start()
 
@@ -574,13 +576,14 @@ class MetricsCollector(Results):
         if identity is None:
             return records, ChunkLog()
         offsets = self._collected.clock_offsets
-        attempts = self._collected.attempts if self._engine.names_workers else None
+        attempts = self._collected.attempts
         state = len(records), frozenset(identity.topics), offsets, attempts is None
         if self._fresh is None or self._fresh[0] != state:
             fresh, replayed = split_replayed(records, identity.topics)
-            if attempts is not None:
+            if attempts is not None and self._engine.names_workers:
                 fresh = name_workers(fresh, attempts)
-            self._fresh = state, shift_clocks(fresh, offsets) if offsets else fresh, replayed
+            fresh = shift_clocks(fresh, offsets) if offsets else fresh
+            self._fresh = state, fresh if attempts is None else start_tasks(fresh, attempts), replayed
         return self._fresh[1:]
 
     def _results(self) -> Computed:
@@ -645,7 +648,7 @@ class MetricsCollector(Results):
 
     def _meta(self) -> dict[str, str]:
         """Texts about the run: its origin, and the settings of the Runner's calls."""
-        meta = {**self._provenance, "backend": self.backend}
+        meta = {**self._provenance, **kept(self._source.about(), self._settings.texts), "backend": self.backend}
         if self._engine.name:
             meta["engine"] = self._engine.name
         if self._engine.reducer is not None:

@@ -86,6 +86,7 @@ def owner_column(chunks: _core.Table) -> str | None:
 
 _PART_COLORS = {
     "preprocessing": "#a6761d",
+    "cold_start": "#b15928",
     "before_process": "#E69F00",
     "read": "#56B4E9",
     "compute_cpu": "#009E73",

@@ -13,7 +13,11 @@ from array import array
 from collections import deque
 from typing import Any, NamedTuple
 
-__all__ = ["describe", "preloaded_bytes"]
+__all__ = ["ASKED_ELSEWHERE", "SIZES", "describe", "preloaded_bytes"]
+
+# Where each task has a process to itself, the client asks one task of each file for its sizes; the others are started
+# with this variable of their environment.
+SIZES, ASKED_ELSEWHERE = "ROASTCOFFEA_FILE_SIZES", "elsewhere"
 
 _MOST_FILES = 4096
 _MOST_SIZES = 2_000_000  # branches of all files that are kept: 32 MB
@@ -107,7 +111,7 @@ def describe(
         file = _File(fingerprint, found)
         _keep(key, file)
     about = None
-    if run not in file.told:
+    if run not in file.told and os.environ.get(SIZES) != ASKED_ELSEWHERE:
         about = (file.names.names, file.bytes, file.uncompressed, file.tree_bytes, file.tree_uncompressed)
         if final:
             file.told.append(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,7 +14,8 @@ __all__ = ["NewsSource", "NewsThread", "Taker"]
 
 class NewsSource(Protocol):
     def news(self) -> tuple[Any, ...]:
-        """Packed chunk logs and samples, each once; and the tries that have failed so far, where they are known."""
+        """Packed chunk logs and samples, each once; and the tries that have failed and the processing tasks that are done
+        so far, where they are known."""
 
 
 class Taker(Protocol):
@@ -36,11 +38,18 @@ class FailureTaker(Taker, Protocol):
     failures: tuple[int, list[tuple[str, str]]]
 
 
+class Counter(Protocol):
+    """Counts the pieces of work that are done."""
+
+    tasks_done: int | None
+
+
 class NewsThread:
     """A thread that asks a source and gives the news to each taker."""
 
-    def __init__(self, source: NewsSource, takers: list[Taker]) -> None:
+    def __init__(self, source: NewsSource, takers: Sequence[Taker], pieces: Counter | None = None) -> None:
         self._source = source
+        self._pieces = pieces
         self._takers = takers
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -60,15 +69,17 @@ class NewsThread:
 
     def look(self) -> None:
         try:
-            records, samples, *failures = self._source.news()
+            records, samples, *more = self._source.news()
         except Exception as error:
             for taker in self._takers:
                 _tell(taker, error)
             return
+        if self._pieces is not None and len(more) > 1:
+            self._pieces.tasks_done = more[1]
         for taker in self._takers:
             try:
-                if failures and isinstance(taker, FailureTaker):
-                    taker.failures = failures[0]
+                if more and isinstance(taker, FailureTaker):
+                    taker.failures = more[0]
                 taker.take(records, samples)
             except Exception as error:
                 _tell(taker, error)

@@ -34,6 +34,7 @@ class Pieces:
 
     def __init__(self) -> None:
         self.records_arrive = True  # during the run, not with the output alone
+        self.tasks_done: int | None = None  # as the engine knows it, where records do not arrive
         self._calls: list[Call] = []
 
     def add(self, call: Call) -> None:
@@ -54,7 +55,8 @@ class Pieces:
             return pieces, sum(known)
         # A piece whose result was lost with its worker leaves two records.
         told = self.records_arrive and all(call.tracked for call in calls)
-        return pieces, min(records, pieces) if told else None
+        done = records if told else self.tasks_done
+        return pieces, None if done is None else min(done, pieces)
 
 
 class LiveLine:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from roastcoffea._core import now
 from roastcoffea.backends._executors import kind_of, takes_in_turn
+from roastcoffea.backends.source import current_call
 from roastcoffea.carriage import carrying_records
 from roastcoffea.closures import argument, find, replace, with_arguments
 from roastcoffea.decorator import bare, is_tracked
@@ -167,7 +168,7 @@ class RunnerWatch:
 _lock = threading.RLock()
 _open: list[Watcher] = []
 _here: ContextVar[tuple[Watcher, ...]] = ContextVar("roastcoffea_watchers", default=())
-_call: ContextVar[RunnerCall | None] = ContextVar("roastcoffea_call", default=None)
+_call: ContextVar[RunnerCall | None] = current_call
 _preprocessing: ContextVar[Preprocessing | None] = ContextVar("roastcoffea_preprocessing", default=None)
 _patched: list[_Patch] = []
 

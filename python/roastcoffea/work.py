@@ -248,11 +248,12 @@ class _Known:
         """The pieces that a call has processed; None if that is not known."""
         if call.returned or not call.items:
             return set(map(piece_of, call.items)).difference(map(piece_of, call.missing))
-        if call.tracked:
-            return {piece for piece in map(piece_of, call.items) if recorded(piece) not in self._without_record}
         finished = call.finished
         if finished is None and self._attempts is not None:
             finished = call.tasks.items(self._done_tasks)
+        if call.tracked:  # records that travel with outputs are lost with them
+            left_a_record = {piece for piece in map(piece_of, call.items) if recorded(piece) not in self._without_record}
+            return left_a_record | set(map(piece_of, finished or ()))
         return None if finished is None else set(map(piece_of, finished))
 
     @functools.cached_property

@@ -43,7 +43,7 @@ roast_status roast_taskvine_new(roast_taskvine **out, roast_error *err) {
         roast_taskvine_free(log);
         return no_memory(err);
     }
-    log->facts.first_us = log->facts.last_us = ROAST_NO_TIME;
+    log->facts.first_us = log->facts.last_us = log->from_us = ROAST_NO_TIME;
     for (int i = 0; i < ROAST_PHASE_COUNT; i++)
         log->facts.phases_us[i][0] = log->facts.phases_us[i][1] = ROAST_NO_TIME;
     log->sent.size = 1;
@@ -52,14 +52,19 @@ roast_status roast_taskvine_new(roast_taskvine **out, roast_error *err) {
     return ROAST_OK;
 }
 
+void roast_taskvine_begin_at(roast_taskvine *log, int64_t from_us) {
+    log->from_us = from_us;
+}
+
 void roast_taskvine_free(roast_taskvine *log) {
     if (log == NULL)
         return;
     roast_buffer_reset(&log->line);
     roast_attempts_free(log->attempts);
     roast_series_free(log->series);
-    roast_intern *const interns[] = {&log->categories, &log->task_ids,     &log->files,
-                                     &log->explained,  &log->explanations, &log->notes};
+    roast_intern *const interns[] = {&log->categories,  &log->task_ids, &log->files,
+                                     &log->explained,   &log->notes,    &log->addresses,
+                                     &log->explanations};
     for (unsigned i = 0; i < sizeof interns / sizeof *interns; i++)
         roast_intern_reset(interns[i]);
     roast_free(log->kinds);
@@ -73,8 +78,9 @@ void roast_taskvine_free(roast_taskvine *log) {
 }
 
 size_t roast_taskvine_memory(const roast_taskvine *log) {
-    const roast_intern *const interns[] = {&log->categories, &log->task_ids,     &log->files,
-                                           &log->explained,  &log->explanations, &log->notes};
+    const roast_intern *const interns[] = {&log->categories,  &log->task_ids, &log->files,
+                                           &log->explained,   &log->notes,    &log->addresses,
+                                           &log->explanations};
     size_t sum = sizeof *log + log->line.capacity + log->kinds_capacity +
                  log->workers_capacity * sizeof *log->workers +
                  log->tasks_capacity * sizeof *log->tasks +

@@ -77,6 +77,8 @@ static uint64_t key_of(uint32_t worker, uint64_t what) {
 
 static void add_transfer(roast_taskvine *log, roast_taskvine_way way, int64_t bytes, int64_t us) {
     roast_taskvine_transfers *sum = &log->facts.transfers[way];
+    if (roast_vine_is_before(log))
+        return;
     sum->count++;
     sum->bytes = roast_add_capped(sum->bytes, bytes);
     if (us > 0)
@@ -144,7 +146,7 @@ roast_status roast_vine_cache_line(roast_taskvine *log, uint32_t worker, roast_f
         return ROAST_ENOMEM;
     cached->bytes = roast_add_capped(cached->bytes, bytes);
     cached->file = temporary ? file : cached->file;
-    if (!known)
+    if (!known || roast_vine_is_before(log))
         return ROAST_OK;
     cached->peer++;
     cached->peer_bytes = roast_add_capped(cached->peer_bytes, bytes);
@@ -167,6 +169,8 @@ static roast_status make_again(roast_taskvine *log, uint32_t before, uint32_t ta
     ROAST_TRY(roast_attempts_lose_result(log->attempts, (roast_str){key, (size_t)len}, NULL));
     first->lost = true;
     log->facts.recovered++;
+    log->facts.processed -= log->facts.processed > 0 && first->category != ROAST_NO_NAME &&
+                            log->kinds[first->category] == ROAST_KIND_processing;
     if (log->tasks[task].departures > 0)
         roast_attempts_add_lost_result(log->attempts, log->tasks[task].departures - 1);
     return ROAST_OK;

@@ -47,6 +47,7 @@ typedef struct roast_vine_cached {
 
 typedef struct roast_vine_worker {
     uint32_t series;      /* its number there */
+    uint32_t address;     /* ROAST_NO_NAME: the log does not say */
     uint32_t first_task;  /* of those that it has; ROAST_NO_TASK */
     uint32_t tasks;       /* how many */
     int32_t cores;        /* 0: not known */
@@ -62,6 +63,7 @@ struct roast_taskvine {
     bool skipping;     /* the rest of a line that is too long */
     roast_buffer line; /* the beginning of a line that has no end yet */
     int64_t now_us;    /* of the line */
+    int64_t from_us;   /* the run began; ROAST_NO_TIME: with the log */
     roast_attempts *attempts;
     roast_series *series;
     roast_intern categories;
@@ -83,6 +85,7 @@ struct roast_taskvine {
     uint32_t *explanation_ids;
     size_t explanations_capacity;
     roast_intern notes;
+    roast_intern addresses; /* of workers, as the manager sees them */
 };
 
 /* ---- lines: after TASK, WORKER, LIBRARY ----
@@ -90,6 +93,11 @@ struct roast_taskvine {
 roast_status roast_vine_task_line(roast_taskvine *log, roast_fields *fields);
 roast_status roast_vine_library_line(roast_taskvine *log, roast_fields *fields);
 roast_status roast_vine_worker_line(roast_taskvine *log, roast_fields *fields);
+
+/* Whether the line is of the time before the run. */
+static inline bool roast_vine_is_before(const roast_taskvine *log) {
+    return log->from_us != ROAST_NO_TIME && log->now_us < log->from_us;
+}
 
 /* ---- tasks ---- */
 /* The number of a worker; a new one is added. */
@@ -115,6 +123,8 @@ roast_status roast_vine_transfer_line(roast_taskvine *log, uint32_t worker, roas
 roast_status roast_vine_cache_line(roast_taskvine *log, uint32_t worker, roast_fields *fields);
 
 /* ---- at the end ---- */
+/* For a run without chunks, which tell their hosts: the addresses of the workers in place of names. */
+roast_status roast_vine_name_hosts(roast_taskvine *log);
 roast_status roast_vine_add_notes(roast_taskvine *log);
 
 #endif

@@ -132,6 +132,13 @@ static bool figure_of_way(const roast_taskvine_facts *facts, uint32_t way, uint3
     return facts->lines > facts->unreadable;
 }
 
+static double most_memory(const roast_taskvine_facts *facts) {
+    double memory = 0;
+    for (int i = 0; i < ROAST_KIND_COUNT; i++)
+        memory = fmax(memory, facts->measured[i].memory);
+    return memory;
+}
+
 bool roast_taskvine_figure(const roast_taskvine *log, uint32_t index, roast_span_value *out) {
     const uint32_t of_kinds = 4 * ROAST_KIND_COUNT;
     if (index < of_kinds)
@@ -139,22 +146,20 @@ bool roast_taskvine_figure(const roast_taskvine *log, uint32_t index, roast_span
     index -= of_kinds;
     if (index < 3 * ROAST_WAY_COUNT)
         return figure_of_way(&log->facts, index / 3, index % 3, out);
+    const bool used = index > 3 * ROAST_WAY_COUNT;
     *out = (roast_span_value){.context = roast_str_of("worker"),
-                              .activity = roast_str_of("task-memory"),
+                              .activity = roast_str_of(used ? "task-memory-used" : "task-memory"),
                               .unit = roast_str_of("bytes"),
-                              .value = log->facts.task_memory};
-    return index == 3 * ROAST_WAY_COUNT && log->facts.task_memory > 0;
+                              .value = used ? most_memory(&log->facts) : log->facts.task_memory};
+    return index <= 3 * ROAST_WAY_COUNT + 1 && out->value > 0;
 }
 
 static roast_status add_figures(const roast_taskvine *log, roast_run *run, roast_error *err) {
-    double memory = 0;
     roast_span_value value;
     for (uint32_t i = 0; i < ROAST_TASKVINE_FIGURES; i++)
         if (roast_taskvine_figure(log, i, &value))
             ROAST_TRY(roast_run_add_span(run, &value, err));
-    for (int i = 0; i < ROAST_KIND_COUNT; i++)
-        memory = fmax(memory, log->facts.measured[i].memory);
-    return memory > 0 ? set_text(run, "largest_task_memory_bytes", err, "%.0f", memory) : ROAST_OK;
+    return ROAST_OK;
 }
 
 static roast_status add_phases(const roast_taskvine_facts *facts, roast_run *run,
@@ -190,6 +195,8 @@ roast_status roast_taskvine_fill(roast_taskvine *log, roast_run *run, roast_erro
                     : "TaskVine's log has no end: its manager was killed or still ran"),
             err));
     ROAST_TRY(add_phases(facts, run, err));
+    if (log->series != NULL && roast_vine_name_hosts(log) != ROAST_OK)
+        return roast_error_set(err, ROAST_ENOMEM, "TaskVine's log", -1, "no memory for the hosts");
     ROAST_TRY(roast_taskvine_take_attempts(log, &attempts, err));
     roast_run_take_attempts(run, attempts);
     ROAST_TRY(roast_taskvine_take_series(log, &series, err));

@@ -31,6 +31,11 @@ static roast_status category_of(roast_taskvine *log, roast_str name, uint32_t *i
     return ROAST_OK;
 }
 
+static roast_attempt_kind kind_of_task(const roast_taskvine *log, const roast_vine_task *task) {
+    return task->category != ROAST_NO_NAME ? (roast_attempt_kind)log->kinds[task->category]
+                                           : ROAST_KIND_other;
+}
+
 /* The phase that a category belongs to, by Coffea's names; ROAST_PHASE_COUNT: to none. */
 static roast_phase_kind phase_of(const roast_taskvine *log, uint32_t category) {
     if (category == ROAST_NO_NAME)
@@ -105,8 +110,11 @@ static roast_status append(roast_taskvine *log, uint32_t number, roast_attempt *
     bool library = task->library;
     take_off_worker(log, number);
     task->ready_us = ROAST_NO_TIME;
-    if (library)
+    if (library || roast_vine_is_before(log))
         return ROAST_OK;
+    log->facts.processed +=
+        attempt->outcome == ROAST_OUTCOME_done && kind_of_task(log, task) == ROAST_KIND_processing;
+    log->facts.raised += attempt->outcome == ROAST_OUTCOME_raised;
     roast_phase_kind phase = phase_of(log, task->category);
     if (phase != ROAST_PHASE_COUNT)
         log->facts.phases_us[phase][1] = log->now_us;
@@ -203,11 +211,8 @@ enum { START, STOP, CPU, WALL, MEMORY, DISK, READ, WRITTEN, MEASURED };
 /* Only the resource monitor measures CPU time; without it "memory" is what the task was allowed. */
 static void add_measured(roast_taskvine *log, const roast_vine_task *task,
                          const roast_resource found[MEASURED]) {
-    roast_attempt_kind kind = task->category != ROAST_NO_NAME
-                                  ? (roast_attempt_kind)log->kinds[task->category]
-                                  : ROAST_KIND_other;
-    roast_taskvine_measured *sum = &log->facts.measured[kind];
-    if (!(found[CPU].value >= 0))
+    roast_taskvine_measured *sum = &log->facts.measured[kind_of_task(log, task)];
+    if (!(found[CPU].value >= 0) || roast_vine_is_before(log))
         return;
     sum->tries++;
     sum->cpu_s += found[CPU].value;
@@ -249,7 +254,7 @@ static roast_status retrieved(roast_taskvine *log, uint32_t number, roast_fields
     bool cancelled = roast_field_is(result, "CANCELLED");
     bool exhausted = roast_field_is(result, "RESOURCE_EXHAUSTION");
     bool success = roast_field_is(result, "SUCCESS");
-    log->facts.cancelled += cancelled;
+    log->facts.cancelled += cancelled && !roast_vine_is_before(log);
     if (was_lost(result))
         return roast_vine_lose(log, number, ROAST_NO_DEPARTURE);
     roast_resources_read(measured, found, MEASURED);
@@ -273,7 +278,7 @@ static roast_status retrieved(roast_taskvine *log, uint32_t number, roast_fields
         attempt.error_type = (roast_str){type, (size_t)len};
         attempt.error_message = exceeded(limits, found, message, sizeof message);
     }
-    log->facts.exhausted += exhausted;
+    log->facts.exhausted += exhausted && !roast_vine_is_before(log);
     add_measured(log, task, found);
     if (start != ROAST_NO_TIME)
         ROAST_TRY(

@@ -20,6 +20,7 @@ roast_status roast_vine_worker_of(roast_taskvine *log, roast_str name, uint32_t 
     ROAST_TRY(roast_attempts_add_worker(log->attempts, name, &number, NULL));
     if (number == log->worker_count)
         log->workers[log->worker_count++] = (roast_vine_worker){.series = series,
+                                                                .address = ROAST_NO_NAME,
                                                                 .first_task = ROAST_NO_TASK,
                                                                 .connected_us = ROAST_NO_TIME,
                                                                 .least_us = INT64_MIN,
@@ -76,6 +77,26 @@ static roast_status leave(roast_taskvine *log, roast_vine_worker *worker) {
                                0, NULL);
 }
 
+/* "10.0.0.7:41234" */
+static roast_status connection(roast_taskvine *log, roast_vine_worker *worker, roast_str address) {
+    worker->connected_us = log->now_us;
+    while (address.len > 0 && address.data[address.len - 1] != ':')
+        address.len--;
+    if (address.len < 2 || address.len > ROAST_MAX_WORKER_NAME)
+        return ROAST_OK;
+    return roast_intern_add(&log->addresses, (roast_str){address.data, address.len - 1},
+                            &worker->address);
+}
+
+roast_status roast_vine_name_hosts(roast_taskvine *log) {
+    for (uint32_t i = 0; i < log->worker_count; i++)
+        if (log->workers[i].address != ROAST_NO_NAME)
+            ROAST_TRY(roast_series_set_host(
+                log->series, log->workers[i].series,
+                roast_intern_get(&log->addresses, log->workers[i].address), NULL));
+    return ROAST_OK;
+}
+
 /* Joins as soon as its cores are known, and again with another number of them. */
 static roast_status resources(roast_taskvine *log, roast_vine_worker *worker, roast_str object) {
     roast_resource found[] = {{"cores", NAN}, {"memory", NAN}};
@@ -112,8 +133,12 @@ static roast_status disconnection(roast_taskvine *log, uint32_t number, roast_st
     uint32_t index = roast_attempts_departure_count(log->attempts);
     ROAST_TRY(leave(log, worker));
     worker->connected_us = ROAST_NO_TIME;
-    ROAST_TRY(roast_attempts_add_departure(log->attempts, &departure, NULL));
-    log->facts.unexplained += !expected;
+    if (roast_vine_is_before(log)) {
+        index = ROAST_NO_DEPARTURE;
+    } else {
+        ROAST_TRY(roast_attempts_add_departure(log->attempts, &departure, NULL));
+        log->facts.unexplained += !expected;
+    }
     while (worker->first_task != ROAST_NO_TASK)
         ROAST_TRY(roast_vine_lose(log, worker->first_task, index));
     return ROAST_OK;
@@ -130,8 +155,8 @@ roast_status roast_vine_worker_line(roast_taskvine *log, roast_fields *fields) {
     if (roast_field_is(event, "TRANSFER"))
         return roast_vine_transfer_line(log, number, fields);
     if (roast_field_is(event, "CONNECTION"))
-        log->workers[number].connected_us = log->now_us;
-    else if (roast_field_is(event, "RESOURCES"))
+        return connection(log, &log->workers[number], roast_fields_next(fields));
+    if (roast_field_is(event, "RESOURCES"))
         return resources(log, &log->workers[number], roast_fields_object(fields));
     else if (roast_field_is(event, "DISCONNECTION"))
         return disconnection(log, number, roast_fields_next(fields));

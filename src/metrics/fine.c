@@ -10,10 +10,11 @@ typedef struct activity {
     double total, processor, other;
 } activity;
 
-static void add_figure(activity *of, const roast_figure *figure, bool all_processing) {
+/* Of figures that do not tell the kind of their task, all are processing where no processor is known. */
+static void add_figure(activity *of, const roast_figure *figure, bool no_processor) {
     of->seen = true;
     of->total += figure->value;
-    if (all_processing || figure->kind == ROAST_KIND_processing)
+    if (figure->kind == ROAST_KIND_processing || (no_processor && figure->kind == ROAST_KIND_COUNT))
         of->processor += figure->value;
     else
         of->other += figure->value;
@@ -64,10 +65,10 @@ static void put_machines(roast_metrics *metrics, const activity *a) {
 roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, roast_error *err) {
     (void)err;
     activity a[ROAST_ACTIVITY_COUNT + 1] = {{.seen = false}};
-    bool all_processing = roast_run_processor(run).data == NULL;
+    bool no_processor = roast_run_processor(run).data == NULL;
     for (uint32_t i = 0; i < roast_run_figure_count(run); i++) {
         roast_figure figure = roast_run_figure(run, i);
-        add_figure(&a[figure.activity], &figure, all_processing);
+        add_figure(&a[figure.activity], &figure, no_processor);
     }
     const activity *cpu = &a[ROAST_ACTIVITY_cpu], *noncpu = &a[ROAST_ACTIVITY_noncpu];
     const activity *compress = &a[ROAST_ACTIVITY_compress];
@@ -81,6 +82,8 @@ roast_status roast_metrics_fine(roast_metrics *metrics, const roast_run *run, ro
     roast_put(metrics, ROAST_M_preprocess_read_requests,
               whole_of(&a[ROAST_ACTIVITY_preprocess_requests]));
     roast_put(metrics, ROAST_M_task_memory_limit_bytes, whole_of(&a[ROAST_ACTIVITY_task_memory]));
+    roast_put(metrics, ROAST_M_largest_task_memory_bytes,
+              whole_of(&a[ROAST_ACTIVITY_task_memory_used]));
 #define TRANSFER(way)                                                                              \
     roast_put(metrics, ROAST_M_transfer_##way##_seconds,                                           \
               total_of(&a[ROAST_ACTIVITY_transfer_##way]));                                        \

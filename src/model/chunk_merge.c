@@ -226,3 +226,47 @@ roast_status roast_chunklog_shift(const roast_chunklog *log, const roast_clock_s
                            status == ROAST_EINVAL ? "a worker has two clocks"
                                                   : "no room for the chunks");
 }
+
+/* ---- numbers ---- */
+
+static roast_status copy_with(merge *m, uint64_t index, int field, int64_t value,
+                              roast_buffer *room) {
+    uint32_t refs[ROAST_ROW_REFS];
+    roast_bytes row = roast_row_at(m->from, index);
+    roast_row_refs(m->from, &row, refs);
+    for (int i = 0; i < ROAST_ROW_REFS; i++)
+        ROAST_TRY(roast_entry_translate(m->into, m->from, refs[i], m->map, &refs[i]));
+    ROAST_TRY(roast_row_put_number(row, field, value, room));
+    return roast_row_append(m->into, refs, room->data, room->len);
+}
+
+static roast_status copy_with_numbers(merge *m, int field, const int64_t *values) {
+    roast_buffer room = {0};
+    roast_status status = make_map(m);
+    if (status == ROAST_OK)
+        status = copy_entries(m);
+    for (uint64_t i = 0; status == ROAST_OK && i < m->from->count; i++)
+        status = values[i] != ROAST_NO_NUMBER ? copy_with(m, i, field, values[i], &room)
+                                              : copy_row(m, i);
+    roast_buffer_reset(&room);
+    return status;
+}
+
+roast_status roast_chunklog_with_numbers(const roast_chunklog *log, int field,
+                                         const int64_t *values, roast_chunklog **out,
+                                         roast_error *err) {
+    merge m = {.from = log};
+    roast_status status = roast_chunklog_new(&m.into, err);
+    if (status != ROAST_OK)
+        return status;
+    status = copy_with_numbers(&m, field, values);
+    roast_free(m.map);
+    if (status == ROAST_OK) {
+        *out = m.into;
+        return ROAST_OK;
+    }
+    roast_chunklog_free(m.into);
+    return roast_error_set(err, status, "roast_chunklog_with_numbers", -1, "%s",
+                           status == ROAST_EINVAL ? "a chunk has this number already"
+                                                  : "no room for the chunks");
+}

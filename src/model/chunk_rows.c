@@ -214,6 +214,26 @@ roast_status roast_chunklog_append(roast_chunklog *log, const roast_chunk *chunk
                            (unsigned long long)log->count);
 }
 
+/* ---- another number ---- */
+
+roast_status roast_row_put_number(roast_bytes rest, int field, int64_t value, roast_buffer *out) {
+    uint8_t front[2 * ROAST_VARINT_MAX], number[ROAST_VARINT_MAX];
+    uint8_t *to = roast_put_varint(front, roast_bytes_number(&rest, UINT64_MAX)); /* sequence */
+    uint64_t mask = roast_bytes_number(&rest, UINT64_MAX), have = mask >> ROAST_ROW_FLAG_BITS;
+    const uint8_t *fields = rest.at;
+    uint64_t below = have & ((UINT64_C(1) << field) - 1);
+    roast_bytes_skip(&rest, (uint64_t)__builtin_popcountll(below), UINT64_MAX);
+    if (rest.bad || (have >> field & 1) != 0)
+        return ROAST_EINVAL;
+    to = roast_put_varint(to, mask | UINT64_C(1) << (field + ROAST_ROW_FLAG_BITS));
+    out->len = 0;
+    ROAST_TRY(roast_buffer_append(out, front, (size_t)(to - front)));
+    ROAST_TRY(roast_buffer_append(out, fields, (size_t)(rest.at - fields)));
+    to = roast_put_zigzag(number, value);
+    ROAST_TRY(roast_buffer_append(out, number, (size_t)(to - number)));
+    return roast_buffer_append(out, rest.at, (size_t)(rest.end - rest.at));
+}
+
 /* ---- reading ---- */
 
 void roast_row_refs(const roast_chunklog *log, roast_bytes *row, uint32_t refs[ROAST_ROW_REFS]) {

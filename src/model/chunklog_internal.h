@@ -238,6 +238,10 @@ bool roast_row_valid(const roast_chunklog *log, roast_bytes row, roast_row_check
 roast_status roast_row_append(roast_chunklog *log, const uint32_t refs[ROAST_ROW_REFS],
                               const void *rest, size_t len);
 
+/* Writes the rest of a row, behind its references, with one number more: a field that it lacks. ROAST_EINVAL if it has
+ * the field. */
+roast_status roast_row_put_number(roast_bytes rest, int field, int64_t value, roast_buffer *out);
+
 /* ---- the log (chunklog.c) ---- */
 /* Back to `count` rows and `entries` entries. */
 void roast_chunklog_rewind(roast_chunklog *log, uint64_t count, uint32_t entries);

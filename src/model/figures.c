@@ -31,6 +31,7 @@ static const activity_name names[] = {
     {ROAST_ACTIVITY_preprocess_bytes, "preprocess", "read", "bytes"},
     {ROAST_ACTIVITY_preprocess_requests, "preprocess", "read", "count"},
     {ROAST_ACTIVITY_task_memory, "worker", "task-memory", "bytes"},
+    {ROAST_ACTIVITY_task_memory_used, "worker", "task-memory-used", "bytes"},
 #define TRANSFER(way)                                                                              \
     {ROAST_ACTIVITY_transfer_##way, "transfer", #way, "seconds"},                                  \
         {ROAST_ACTIVITY_transfer_##way##_bytes, "transfer", #way, "bytes"}, {                      \

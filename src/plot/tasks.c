@@ -22,6 +22,7 @@ typedef struct item {
     uint32_t partner; /* of a chunk: its try; ROAST_NO_MATCH: not known */
     bool there;
     bool processing; /* a try that processed a chunk to its end */
+    bool started;    /* of a chunk: it knows when its task began */
 } item;
 
 /* The two names of a thread, the kernel's and Python's, are known as one thread from the tries of chunks. */
@@ -143,6 +144,7 @@ static roast_status add_chunk(roast_task_lanes *lanes, const roast_chunk *chunk)
     if ((chunk->have & ROAST_CHUNK_HAS(start_us)) == 0)
         return ROAST_OK;
     one->there = true;
+    one->started = (chunk->have & ROAST_CHUNK_HAS(before_process_ns)) != 0;
     int64_t process = nanoseconds(chunk->start_us);
     one->bar.start = plus(process, -POSITIVE(chunk, before_process_ns));
     one->bar.stop = plus(process, POSITIVE(chunk, duration_ns));
@@ -245,6 +247,13 @@ static roast_status same_thread(thread_names *threads, const item *chunk, const 
     return ROAST_OK;
 }
 
+/* A bar that begins with process() begins with its task instead. */
+static void start_with(roast_bar *bar, const roast_bar *attempt) {
+    int64_t process = bar->start;
+    bar->start = smaller(attempt->start, process);
+    bar->latest = smaller(attempt->latest, process);
+}
+
 /* The bar of a chunk lasts as long as its try, which it replaces. */
 static roast_status join_pairs(roast_task_lanes *lanes) {
     for (size_t i = lanes->tries; i < lanes->count; i++) {
@@ -253,6 +262,8 @@ static roast_status join_pairs(roast_task_lanes *lanes) {
             continue;
         item *attempt = &lanes->items[chunk->partner];
         attempt->there = false;
+        if (!chunk->started)
+            start_with(&chunk->bar, &attempt->bar);
         int64_t stop = plus(chunk->bar.start, plus(attempt->bar.stop, -attempt->bar.start));
         chunk->bar.stop = stop > chunk->bar.stop ? stop : chunk->bar.stop;
         ROAST_TRY(same_thread(&lanes->threads, chunk, attempt));

@@ -41,10 +41,22 @@ static roast_status no_memory(roast_error *err) {
 
 /* ---- making it ---- */
 
+/* 0.1.x knew Dask's figures alone, and its title stays for them. */
+static roast_str title_of(const char *id, const char *title, const roast_run *about,
+                          char room[64]) {
+    const char *engine = strcmp(id, "fine") == 0 ? roast_summary_engine(about) : NULL;
+    if (engine == NULL)
+        return roast_str_of(title);
+    snprintf(room, 64, "Fine Metrics (from %s)", engine);
+    return roast_str_of(room);
+}
+
 static roast_status make_tables(roast_summary *summary, const roast_summary_source *source,
                                 roast_error *err) {
+    char room[64];
 #define X(id, title, fill)                                                                         \
-    ROAST_TRY(roast_grid_new(#id, roast_str_of(title), &summary->tables[TABLE_##id], err));        \
+    ROAST_TRY(roast_grid_new(#id, title_of(#id, title, source->about, room),                       \
+                             &summary->tables[TABLE_##id], err));                                  \
     ROAST_TRY(fill(source, summary->tables[TABLE_##id], err));
     ROAST_SUMMARY_TABLES(X)
 #undef X

@@ -32,6 +32,9 @@
     X(quality, "Data Quality", roast_summary_fill_quality)                                         \
     X(provenance, "Provenance", roast_summary_fill_provenance)
 
+/* "TaskVine" or "Parsl", if that ran the tasks; else NULL. */
+const char *roast_summary_engine(const roast_run *about);
+
 /* What a table is made from. */
 typedef struct roast_summary_source {
     const roast_metrics *metrics;

@@ -29,8 +29,12 @@ static const char *const first[][2] = {
     {"Engine", "engine"},
 };
 /* Texts for programs. */
-static const char *const hidden[] = {"reducer", "backend", "format", ROAST_META_FROM_LOG,
-                                     ROAST_META_FAILED_TRIES};
+static const char *const hidden[] = {"reducer",
+                                     "backend",
+                                     "format",
+                                     ROAST_META_FROM_LOG,
+                                     ROAST_META_FAILED_TRIES,
+                                     ROAST_META_TASKVINE_LOG};
 
 static bool ends_with(roast_str text, const char *end) {
     size_t len = strlen(end);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "roast/format.h"
 
 static roast_value get(const roast_summary_source *source, const char *key) {
@@ -136,13 +137,22 @@ static const struct {
      "the sizes of the files or the accessed branches are not known"},
 };
 
-/* Whether the run raised too early: Coffea makes its report at the end, and a record comes with the end of a chunk. */
+/* Nobody saw the end of the run: it goes on, or its program was killed. */
+static bool is_open(const roast_summary_source *source) {
+    const roast_ending *ending = ending_of(source);
+    return ending != NULL && roast_ending_outcome(ending) == ROAST_END_unknown;
+}
+
+/* Whether the run raised or was killed too early: Coffea makes its report at the end, and a record comes with the end of a
+ * chunk, on some engines with the output of the run. */
 static bool ended_before(const roast_summary_source *source, const char *key) {
     const roast_ending *ending = ending_of(source);
-    if (roast_ending_error(ending) == NULL)
+    bool open = is_open(source);
+    if (roast_ending_error(ending) == NULL && !open)
         return false;
     return strcmp(key, "total_events") == 0 ||
-           (strcmp(key, "num_successful_chunks") == 0 && roast_ending_get_pieces(ending).done <= 0);
+           (strcmp(key, "num_successful_chunks") == 0 &&
+            (open || roast_ending_get_pieces(ending).done <= 0));
 }
 
 /* What a Runner makes: nobody misses it where none was called. */
@@ -179,11 +189,55 @@ static roast_status add_missing(const roast_summary_source *source, bool all, ro
             continue;
         char label[96];
         const char *why = ended_before(source, wanted[i].key) ? "the run ended before there was one"
-                                                              : wanted[i].why;
+                          : strcmp(wanted[i].key, "cpu_time_seconds") == 0 &&
+                                  roast_summary_engine(source->about) != NULL
+                              ? "the engine did not measure its tasks"
+                              : wanted[i].why;
         snprintf(label, sizeof label, "No %s", wanted[i].label);
         ROAST_TRY(roast_summary_add_fact(grid, label, why, NULL, 0, err));
     }
     return ROAST_OK;
+}
+
+/* ---- a run without an end ---- */
+
+static roast_str line_of(roast_str *text) {
+    const char *end = text->len > 0 ? memchr(text->data, '\n', text->len) : NULL;
+    const size_t len = end != NULL ? (size_t)(end - text->data) : text->len;
+    const roast_str line = {text->data, len};
+    *text = (roast_str){text->data + len + (end != NULL), text->len - len - (end != NULL)};
+    return line;
+}
+
+/* "2, the last one: RuntimeError: told to raise". */
+static void say_failed_tries(roast_str tries, char *out, size_t size) {
+    roast_str count = line_of(&tries), last = {"", 0};
+    while (tries.len > 0)
+        last = line_of(&tries);
+    const char *tab = last.len > 0 ? memchr(last.data, '\t', last.len) : NULL;
+    last.len = tab != NULL ? (size_t)(tab - last.data) : last.len;
+    last = roast_utf8_cut(last, 300);
+    snprintf(out, size, "%.*s%s%.*s", (int)(count.len < 24 ? count.len : 24), count.data,
+             last.len > 0 ? ", the last one: " : "", (int)last.len, last.data);
+}
+
+/* What was known of it so far, and which log knows more. */
+static roast_status add_open(const roast_summary_source *source, roast_grid *grid,
+                             roast_error *err) {
+    char text[512];
+    if (!is_open(source))
+        return ROAST_OK;
+    roast_str tries = roast_run_meta(source->about, roast_str_of(ROAST_META_FAILED_TRIES));
+    roast_str log = roast_run_meta(source->about, roast_str_of(ROAST_META_TASKVINE_LOG));
+    if (tries.data != NULL && tries.len > 0) {
+        say_failed_tries(tries, text, sizeof text);
+        ROAST_TRY(roast_summary_add_fact(grid, "Failed Tries", text, NULL, 0, err));
+    }
+    if (log.data == NULL || log.len > 400)
+        return ROAST_OK;
+    snprintf(text, sizeof text, "has all tasks of the run: roast import --taskvine %.*s",
+             (int)log.len, log.data);
+    return roast_summary_add_fact(grid, "TaskVine's Log", text, NULL, 0, err);
 }
 
 /* ---- the cost of measuring ---- */
@@ -211,11 +265,13 @@ roast_status roast_summary_fill_quality(const roast_summary_source *source, roas
     ROAST_TRY(add_incomplete(source, grid, err));
     ROAST_TRY(add_faults(source, grid, err));
     ROAST_TRY(add_overhead(source, grid, err));
+    ROAST_TRY(add_open(source, grid, err));
     return add_missing(source, true, grid, err);
 }
 
 roast_status roast_summary_fill_gaps(const roast_summary_source *source, roast_grid *grid,
                                      roast_error *err) {
     ROAST_TRY(roast_summary_begin_facts(grid, err));
+    ROAST_TRY(add_open(source, grid, err));
     return add_missing(source, false, grid, err);
 }

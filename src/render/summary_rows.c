@@ -19,6 +19,18 @@ roast_status roast_summary_begin_facts(roast_grid *grid, roast_error *err) {
     return roast_grid_add_column(grid, roast_str_of("Value"), ROAST_ALIGN_NUMBER, err);
 }
 
+const char *roast_summary_engine(const roast_run *about) {
+    static const char *const engines[] = {"TaskVine", "Parsl"};
+    roast_str name =
+        about != NULL ? roast_run_meta(about, roast_str_of("engine")) : (roast_str){NULL, 0};
+    for (size_t i = 0; name.data != NULL && i < sizeof engines / sizeof *engines; i++) {
+        size_t len = strlen(engines[i]);
+        if (name.len >= len && memcmp(name.data, engines[i], len) == 0)
+            return engines[i];
+    }
+    return NULL;
+}
+
 roast_status roast_summary_add_fact(roast_grid *grid, const char *label, const char *text,
                                     const roast_grid_value *values, uint32_t n_values,
                                     roast_error *err) {

@@ -115,7 +115,9 @@ static inline void add_try(roast_attempts *attempts, const char *prefix, const c
 /* The clocks of a chunk in seconds; NaN: not known. */
 typedef struct chunk_times {
     double start, duration, before, read, cpu, io_wait, runqueue;
-    double read_cpu; /* 0: not known */
+    double read_cpu;       /* 0: not known */
+    double loaded, packed; /* likewise */
+    const char *host;
     bool raised;
 } chunk_times;
 
@@ -139,6 +141,8 @@ static inline void add_chunk(roast_run *run, const char *key, const char *worker
                          .file = roast_str_of(file)};
     static uint64_t seq;
     chunk.seq = ++seq;
+    if (times.host != NULL)
+        chunk.host = roast_str_of(times.host);
     if (times.raised)
         chunk.error_type = roast_str_of("ValueError");
     chunk.start_us = us(times.start);
@@ -150,6 +154,8 @@ static inline void add_chunk(roast_run *run, const char *key, const char *worker
     PUT_NS(&chunk, io_wait_ns, times.io_wait);
     PUT_NS(&chunk, runqueue_wait_ns, times.runqueue);
     PUT_NS(&chunk, read_cpu_ns, times.read_cpu > 0 ? times.read_cpu : NAN);
+    PUT_NS(&chunk, loaded_ns, times.loaded > 0 ? times.loaded : NAN);
+    PUT_NS(&chunk, packed_ns, times.packed > 0 ? times.packed : NAN);
     if (!isnan(times.read)) {
         read.time_ns = (int64_t)llround(times.read * 1e9);
         read.count = 1;
@@ -167,15 +173,16 @@ static inline roast_budget *budget_of(const roast_run *run) {
     return budget;
 }
 
-/* The numbers of ROAST_BUDGET_PARTS in their order, but without "processing"; NaN: not known. */
-typedef double parts[ROAST_PART_COUNT - 1];
+/* The numbers of ROAST_BUDGET_PARTS in their order, but without "processing" and "cold_start"; NaN: not known. */
+typedef double parts[ROAST_PART_COUNT - 2];
 
 static inline void assert_parts_(const roast_budget_row *row, double processing,
                                  const double *expected, int line) {
     double sum = 0;
     for (int part = 0; part < ROAST_PART_COUNT; part++) {
-        double got = row->parts[part],
-               want = part == ROAST_PART_processing ? processing : *expected++;
+        double got = row->parts[part], want = part == ROAST_PART_processing   ? processing
+                                              : part == ROAST_PART_cold_start ? (double)NAN
+                                                                              : *expected++;
         if (isnan(want) != isnan(got) || fabs(want - got) > 1e-6)
             fail_msg("line %d: %s is %.9g, expected %.9g", line,
                      roast_budget_part_name((roast_budget_part)part), got, want);

@@ -125,6 +125,7 @@ static inline void add_spans(roast_run *run) {
     add_span(run, "preprocess", NULL, "read", "bytes", 2048);
     add_span(run, "preprocess", NULL, "read", "count", 12);
     add_span(run, "worker", NULL, "task-memory", "bytes", 2e9);
+    add_span(run, "worker", NULL, "task-memory-used", "bytes", 1e9);
     static const char *const ways[] = {"manager", "peer", "output"};
     for (int i = 0; i < 3; i++) {
         add_span(run, "transfer", NULL, ways[i], "seconds", 0.25 * (i + 1));

@@ -178,6 +178,60 @@ static void test_a_task_that_overlaps_with_process(void **state) {
     roast_run_free(run);
 }
 
+/* Each task of TaskVine starts a Python, which imports before it can load process(), and ends with the task. */
+static void test_the_start_of_python(void **state) {
+    (void)state;
+    static const char *const engines[] = {"TaskVine 7", "Dask 1"};
+    static const double after[] = {0.5, 2}; /* the record is packed 0.5 s after process() */
+    for (int i = 0; i < 2; i++) {
+        roast_error err;
+        roast_run *run = run_of(10);
+        roast_attempts *attempts = watch(run);
+        join(run, "w", 0, 1);
+        assert_ok(roast_run_set_meta(run, roast_str_of("engine"), roast_str_of(engines[i]), &err),
+                  err);
+        add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 6, 6});
+        add_chunk(run, "P-1", "w", "x", "f",
+                  (chunk_times){.start = 3,
+                                .duration = 1,
+                                .before = NOT,
+                                .read = 0.25,
+                                .cpu = 0.5,
+                                .loaded = 1,
+                                .packed = 0.5});
+        add_try(attempts, "P", "P-2", "w", ROAST_OUTCOME_done, (try_times){6, 6, 6, 8, 8});
+        add_chunk(run, "P-2", "w", "x", "f",
+                  (chunk_times){.start = 7, .duration = 1, .before = 1, .cpu = 1, .loaded = 5});
+        roast_budget *budget = budget_of(run);
+        const roast_budget_row *total = roast_budget_total(budget);
+        assert_near(2 + 2 - after[i], total->parts[ROAST_PART_cold_start]);
+        assert_near(1 + 1, total->parts[ROAST_PART_before_process]); /* loaded long before */
+        assert_near(after[i], total->parts[ROAST_PART_after_process]);
+        assert_near(0, total->parts[ROAST_PART_unaccounted]);
+        assert_sums(budget);
+        roast_budget_free(budget);
+        roast_run_free(run);
+    }
+}
+
+/* The engine does not tell the hosts of its workers; the chunks do. */
+static void test_hosts_of_the_chunks(void **state) {
+    (void)state;
+    roast_run *run = run_of(10);
+    roast_attempts *attempts = watch(run);
+    join(run, "w", 0, 1);
+    join(run, "never used", 5, 1);
+    add_try(attempts, "P", "P-1", "w", ROAST_OUTCOME_done, (try_times){0, 0, 0, 6, 6});
+    add_chunk(run, "P-1", "w", "x", "f",
+              (chunk_times){.start = 1, .duration = 4, .before = 1, .cpu = 4, .host = "node-a"});
+    roast_budget *budget = budget_of(run);
+    assert_near(10, row_named(budget, ROAST_BY_host, "node-a")->available);
+    assert_near(4, row_named(budget, ROAST_BY_host, "node-a")->parts[ROAST_PART_compute_cpu]);
+    assert_near(5, row_named(budget, ROAST_BY_host, NULL)->available);
+    roast_budget_free(budget);
+    roast_run_free(run);
+}
+
 static void test_clocks_that_disagree(void **state) {
     (void)state;
     roast_run *run = run_of(10);
@@ -660,6 +714,8 @@ int main(void) {
         cmocka_unit_test(test_every_part_is_in_the_catalogue),
         cmocka_unit_test(test_any_run_adds_up),
         cmocka_unit_test(test_tries_inside_a_task),
+        cmocka_unit_test(test_the_start_of_python),
+        cmocka_unit_test(test_hosts_of_the_chunks),
         cmocka_unit_test(test_a_table_by_storage),
         cmocka_unit_test(test_failing_allocations),
     };

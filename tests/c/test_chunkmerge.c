@@ -619,8 +619,45 @@ static void test_failing_shifts(void **state) {
     roast_chunklog_free(log);
 }
 
+/* ---- a number more ---- */
+
+static void test_with_numbers(void **state) {
+    (void)state;
+    roast_chunklog *log = log_of_workers(), *made, *none = NULL;
+    uint64_t count = roast_chunklog_count(log);
+    int64_t *values = roast_alloc((size_t)count * sizeof *values);
+    for (uint64_t i = 0; i < count; i++)
+        values[i] = i % 2 == 0 ? -7 - (int64_t)i : ROAST_NO_NUMBER;
+    assert_ok(roast_chunklog_with_numbers(log, ROAST_CHUNK_INDEX_packed_ns, values, &made, &err),
+              err);
+    packed bytes = pack(made);
+    roast_chunklog_free(unpack(bytes)); /* it is well-formed */
+    free(bytes.data);
+    for (uint64_t i = 0; i < count; i++) {
+        roast_chunk before, after;
+        assert_ok(roast_chunklog_get(log, i, &before, &err), err);
+        assert_ok(roast_chunklog_get(made, i, &after, &err), err);
+        uint64_t more = i % 2 == 0 ? ROAST_CHUNK_HAS(packed_ns) : 0;
+        assert_true(after.have == (before.have | more));
+        assert_true(after.token == before.token && after.seq == before.seq);
+        assert_int_equal(more != 0 ? values[i] : 0, after.packed_ns);
+        assert_int_equal(before.start_us, after.start_us);
+        assert_int_equal(before.n_sections, after.n_sections);
+        assert_int_equal(before.n_customs, after.n_customs);
+        assert_same_str(before.error_type, after.error_type);
+    }
+    /* A number that is there is not replaced. */
+    assert_int_equal(ROAST_EINVAL, roast_chunklog_with_numbers(made, ROAST_CHUNK_INDEX_packed_ns,
+                                                               values, &none, &err));
+    assert_null(none);
+    roast_free(values);
+    roast_chunklog_free(log);
+    roast_chunklog_free(made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_with_numbers),
         cmocka_unit_test(test_merge_into_empty),
         cmocka_unit_test(test_merge_translates),
         cmocka_unit_test(test_merge_many_entries),

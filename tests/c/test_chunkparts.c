@@ -189,9 +189,9 @@ static void test_rows_by_hand(void **state) {
     ASSERT_ROW(true, 5, 4, 1, 1, 2, 2, 0, 1, FIELD(0), 0, 0, 0, 0);
     ASSERT_ROW(false, ALL_ONES, 4, 1, 1, 2, 2, 3, 1, FIELD(0), TAILS);
     /* The last field, and one that does not exist. */
-    ASSERT_ROW(true, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 4, 5);
-    ASSERT_ROW(false, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 8, 5);
-    _Static_assert(ROAST_CHUNK_FIELD_COUNT + ROAST_ROW_FLAG_BITS == 38, "the two masks above");
+    ASSERT_ROW(true, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 16, 5);
+    ASSERT_ROW(false, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 32, 5);
+    _Static_assert(ROAST_CHUNK_FIELD_COUNT + ROAST_ROW_FLAG_BITS == 40, "the two masks above");
 }
 
 static void test_long_numbers_by_hand(void **state) {

@@ -255,9 +255,10 @@ static void test_in_the_summary(void **state) {
     grid = roast_summary_find(summary, "budget");
     assert_str("Available", roast_grid_text(grid, 0, 0));
     assert_str("Preprocessing", roast_grid_text(grid, 1, 0));
-    assert_str("Before process()", roast_grid_text(grid, 2, 0));
+    assert_str("Cold Start", roast_grid_text(grid, 2, 0));
+    assert_str("Before process()", roast_grid_text(grid, 3, 0));
     uint32_t count;
-    const roast_grid_value *value = roast_grid_values(grid, 2, 1, &count);
+    const roast_grid_value *value = roast_grid_values(grid, 3, 1, &count);
     assert_int_equal(1, count);
     assert_string_equal("before_process", value->key);
     assert_near(roast_findings_budget(findings)->parts[ROAST_PART_before_process],

@@ -274,6 +274,25 @@ static void test_a_thread_runs_one_task_at_a_time(void **state) {
     end_scene(&s);
 }
 
+/* An engine may know when a task began although its chunk does not. */
+static void test_a_chunk_begins_with_its_try(void **state) {
+    (void)state;
+    scene s = new_scene();
+    for (int i = 0; i < 3; i++) {
+        const char *const keys[] = {"one", "two", "three"};
+        roast_chunk chunk = chunk_at("a", 1 + i, i * 100 + 80, 10); /* each task is a process */
+        chunk.task_key = roast_str_of(keys[i]);
+        chunk.have &= ~ROAST_CHUNK_HAS(thread);
+        add_chunk(&s, chunk);
+        add_attempt(&s, "a", attempt_at(keys[i], 0, i * 100, i * 100 + 100));
+    }
+    settle(&s);
+    for (int i = 0; i < 3; i++)
+        assert_times(i * 100, i * 100 + 100, next_chunk(&s));
+    assert_int_equal(1, roast_task_lanes_count(s.lanes));
+    end_scene(&s);
+}
+
 static void test_extreme_times(void **state) {
     (void)state;
     static const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX};
@@ -395,6 +414,7 @@ int main(void) {
         cmocka_unit_test(test_the_nearest_of_two_tries),
         cmocka_unit_test(test_a_little_overlap_is_moved),
         cmocka_unit_test(test_a_thread_runs_one_task_at_a_time),
+        cmocka_unit_test(test_a_chunk_begins_with_its_try),
         cmocka_unit_test(test_extreme_times),
         cmocka_unit_test(test_more_than_can_be_drawn),
         cmocka_unit_test(test_many_chunks_that_all_have_a_try),

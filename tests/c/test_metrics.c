@@ -98,6 +98,7 @@ static void test_every_number_of_a_full_run(void **state) {
         {"total_branches_read", 6},
         {"preprocess_seconds", 0.75},
         {"task_memory_limit_bytes", 2e9},
+        {"largest_task_memory_bytes", 1e9},
         {"transfer_manager_seconds", 0.25},
         {"transfer_manager_bytes", 1000},
         {"transfer_manager_files", 1},

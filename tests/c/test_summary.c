@@ -506,6 +506,7 @@ static roast_summary *summary_with_findings(void) {
                                                                                : 2;
     budget.parts[ROAST_PART_read] = 600;
     budget.parts[ROAST_PART_compute_cpu] = 374;
+    budget.parts[ROAST_PART_cold_start] = NAN;
     assert_ok(roast_findings_new(&findings, &err), err);
     roast_findings_set_budget(findings, &budget);
     for (int i = 0; i < 7; i++) {

@@ -338,6 +338,119 @@ static void test_workers_of_chunks(void **state) {
     roast_taskvine_free(vine);
 }
 
+static roast_chunk chunk_of_task(const char *key, int64_t start_us, uint64_t seq) {
+    return (roast_chunk){.token = 9,
+                         .seq = seq,
+                         .task_key = roast_str_of(key),
+                         .thread = 7,
+                         .start_us = start_us,
+                         .duration_ns = 1000,
+                         .have = ROAST_CHUNK_HAS(start_us) | ROAST_CHUNK_HAS(duration_ns) |
+                                 ROAST_CHUNK_HAS(thread)};
+}
+
+/* The log knows when a task began; a task of which a part raised before tells nothing of the rest. */
+static roast_chunklog *chunks_without_starts(const roast_attempts *attempts, int64_t *started) {
+    roast_error err;
+    roast_chunklog *log;
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    roast_attempt_cursor_init(&cursor, attempts);
+    while (roast_attempt_cursor_next(&cursor, &attempt))
+        if (roast_str_equal(attempt.key, roast_str_of("task.11")))
+            *started = attempt.start_us;
+    assert_ok(roast_chunklog_new(&log, &err), err);
+    roast_chunk chunks[5] = {
+        chunk_of_task("task.11", *started + 3000, 1),
+        chunk_of_task("task.11", *started + 3000, 2), /* its process() was loaded 1 ms before */
+        chunk_of_task("task.99", *started, 3),
+        chunk_of_task("task.11", *started + 9000, 4), /* knows its start */
+        chunk_of_task("task.11", *started + 8000, 5), /* raised */
+    };
+    chunks[1].thread = 8;
+    chunks[1].loaded_ns = 1000000;
+    chunks[1].have |= ROAST_CHUNK_HAS(loaded_ns);
+    chunks[3].before_process_ns = 5;
+    chunks[3].have |= ROAST_CHUNK_HAS(before_process_ns);
+    chunks[4].error_type = roast_str_of("ValueError");
+    for (unsigned i = 0; i < 5; i++)
+        assert_ok(roast_chunklog_append(log, &chunks[i], &err), err);
+    return log;
+}
+
+static void test_starts_of_tasks(void **state) {
+    (void)state;
+    static const int64_t expected[] = {3000000, 1000000, -1, 5, -1};
+    roast_error err;
+    roast_taskvine *vine = read_recording("kill");
+    const roast_attempts *attempts = roast_taskvine_attempts(vine);
+    int64_t started = 0;
+    roast_chunklog *log = chunks_without_starts(attempts, &started);
+    for (uint64_t i = 0; i < 5; i++) { /* one at a time: each is the nearest to its try */
+        roast_chunklog *one, *made;
+        roast_chunk chunk;
+        assert_ok(roast_chunklog_new(&one, &err), err);
+        assert_ok(roast_chunklog_merge_rows(one, log, i, 1, &err), err);
+        assert_ok(roast_chunklog_start_tasks(one, attempts, &made, &err), err);
+        assert_ok(roast_chunklog_get(made != NULL ? made : one, 0, &chunk, &err), err);
+        bool known = (chunk.have & ROAST_CHUNK_HAS(before_process_ns)) != 0;
+        assert_int_equal(expected[i], known ? chunk.before_process_ns : -1);
+        assert_true(chunk.seq == i + 1 && chunk.duration_ns == 1000);
+        roast_chunklog_free(one);
+        roast_chunklog_free(made);
+    }
+    roast_chunklog_free(log);
+    roast_taskvine_free(vine);
+}
+
+static void test_a_chunk_that_was_tried_again_inside_its_task(void **state) {
+    (void)state;
+    roast_error err;
+    roast_taskvine *vine = read_recording("kill");
+    roast_chunklog *log, *made;
+    roast_chunk chunk;
+    int64_t started = 0;
+    roast_chunklog_free(chunks_without_starts(roast_taskvine_attempts(vine), &started));
+    assert_ok(roast_chunklog_new(&log, &err), err);
+    for (int i = 1; i <= 2; i++) {
+        chunk = chunk_of_task("task.11", started + i * 1000, (uint64_t)i);
+        chunk.error_type = roast_str_of(i == 1 ? "ValueError" : NULL);
+        assert_ok(roast_chunklog_append(log, &chunk, &err), err);
+    }
+    assert_ok(roast_chunklog_start_tasks(log, roast_taskvine_attempts(vine), &made, &err), err);
+    assert_ok(roast_chunklog_get(made, 1, &chunk, &err), err);
+    assert_true((chunk.have & ROAST_CHUNK_HAS(before_process_ns)) == 0);
+    roast_chunklog_free(log);
+    roast_chunklog_free(made);
+    roast_taskvine_free(vine);
+}
+
+/* What a manager did for another run before. */
+static void test_a_run_that_begins_later(void **state) {
+    (void)state;
+    roast_error err;
+    roast_taskvine *whole = read_recording("kill"), *late = new_log();
+    const roast_taskvine_facts *all = roast_taskvine_get_facts(whole);
+    const roast_taskvine_facts *some = roast_taskvine_get_facts(late);
+    char path[256];
+    int64_t offset = 0, from = all->first_us + (all->last_us - all->first_us) / 2;
+    uint64_t expected = 0;
+    roast_attempt_cursor cursor;
+    roast_attempt attempt;
+    roast_attempt_cursor_init(&cursor, roast_taskvine_attempts(whole));
+    while (roast_attempt_cursor_next(&cursor, &attempt))
+        expected += attempt.ended_us >= from;
+    roast_taskvine_begin_at(late, from);
+    path_of("kill", path);
+    assert_ok(roast_taskvine_feed_file(late, path, &offset, &err), err);
+    assert_ok(roast_taskvine_finish(late, &err), err);
+    assert_int_equal(expected, roast_attempts_count(roast_taskvine_attempts(late)));
+    assert_true(expected > 0 && some->processed < all->processed);
+    assert_true(some->transfers[ROAST_WAY_manager].count < all->transfers[ROAST_WAY_manager].count);
+    roast_taskvine_free(whole);
+    roast_taskvine_free(late);
+}
+
 typedef struct to_name {
     const roast_chunklog *log;
     const roast_attempts *attempts;
@@ -351,6 +464,14 @@ static roast_status name_body(void *context) {
     return ROAST_OK;
 }
 
+static roast_status start_body(void *context) {
+    const to_name *from = context;
+    roast_chunklog *made;
+    ROAST_TRY(roast_chunklog_start_tasks(from->log, from->attempts, &made, NULL));
+    roast_chunklog_free(made);
+    return ROAST_OK;
+}
+
 static void test_no_memory_for_names(void **state) {
     (void)state;
     roast_error err;
@@ -361,6 +482,10 @@ static void test_no_memory_for_names(void **state) {
     assert_ok(roast_chunklog_append(log, &chunk, &err), err);
     to_name from = {log, roast_taskvine_attempts(vine)};
     assert_true(alloc_walk(name_body, &from) > 3);
+    roast_chunklog_free(log);
+    int64_t started = 0;
+    from.log = log = chunks_without_starts(from.attempts, &started);
+    assert_true(alloc_walk(start_body, &from) > 6);
     roast_chunklog_free(log);
     roast_taskvine_free(vine);
 }
@@ -750,6 +875,9 @@ int main(void) {
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_failed_tasks_are_no_pieces),
         cmocka_unit_test(test_workers_of_chunks),
+        cmocka_unit_test(test_starts_of_tasks),
+        cmocka_unit_test(test_a_chunk_that_was_tried_again_inside_its_task),
+        cmocka_unit_test(test_a_run_that_begins_later),
         cmocka_unit_test(test_no_memory_for_names),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_cut),

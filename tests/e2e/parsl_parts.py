@@ -165,6 +165,14 @@ class Raises(OnceInRun):
         raise ValueError("a bad event")
 
 
+class AlwaysRaises(Plain):
+    """At the last chunk."""
+
+    def before(self, events):
+        if events.metadata["entrystart"] == EVENTS - EVENTS // CHUNKS:
+            raise ValueError("always bad")
+
+
 class Dies(OnceInRun):
     def once(self):
         time.sleep(0.2)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "vine"))
@@ -14,7 +15,7 @@ from coffea import processor  # noqa: E402
 from coffea.nanoevents import NanoAODSchema  # noqa: E402
 from coffea.processor import taskvine_executor  # noqa: E402
 
-from roastcoffea import MetricsCollector, track_metrics  # noqa: E402
+from roastcoffea import MetricsCollector, _core, track_metrics  # noqa: E402
 
 FOLDER, FILE = sys.argv[1:]
 managers = []
@@ -42,7 +43,8 @@ executor = processor.TaskVineExecutor(
     filepath=FOLDER, custom_init=theirs, retries=1, treereduction=2, status=False, compression=1
 )
 runner = processor.Runner(executor, schema=NanoAODSchema, chunksize=250, savemetrics=True)
-with MetricsCollector(runner) as mc:
+output = None
+with suppress(KeyboardInterrupt), MetricsCollector(runner, output_dir=FOLDER, measurement_name="m") as mc:
     output, report = runner({"data": {"files": {FILE: "Events"}}}, Proc())
 records = mc.attempts
 budget = mc.run.budget()
@@ -62,9 +64,19 @@ print(json.dumps({
     "named": sorted({str(chunk["worker"]) for chunk in mc.chunk_metrics}),
     "workers": mc.metrics["avg_workers"],
     "wall": mc.metrics["wall_time"],
+    "advice": [[finding["kind"], finding["advice"]] for finding in mc.diagnose()],
     "findings": [[finding["kind"], finding["severity"], finding["title"]] for finding in mc.diagnose()],
     "transfers": mc.metrics["transfer_manager_bytes"],
     "jobs": mc.run.meta.get("worker_jobs"),
     "notes": list(mc.notes),
     "outcome": mc.outcome,
+    "engine": mc.run.meta["engine"],
+    "by_host": sorted(str(name) for name in mc.run.budget("host")),
+    "before": [chunk.get("before_process_s") for chunk in mc.chunk_metrics if not chunk.get("error")],
+    "before_seconds": mc.metrics["before_process_seconds"],
+    "branches": {str(file): known["total_branches"] for file, known in mc.metrics["file_metadata"].items()},
+    "ending": mc.run.ending,
+    "failed": [[item.entrystart, item.entrystop] for item in mc.failed_fileset()],
+    "outputs": [int(line) for line in Path(FOLDER, "outputs.txt").read_text().split()],
+    "tables": [table["title"] for table in _core.Summary(mc.run).tables],
 }))

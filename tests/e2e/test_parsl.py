@@ -11,6 +11,7 @@ import pytest
 from parsl_parts import (
     CHUNKS,
     EVENTS,
+    AlwaysRaises,
     Dies,
     InASection,
     LosesItsPool,
@@ -86,7 +87,9 @@ class TestWithTwoWorkers:
     def test_a_chunk_that_raises(self, htex, tmp_path):
         mc = measure(runner(retries=0), Raises(tmp_path), tmp_path)
         (raised,) = [row for row in mc.attempts if row["outcome"] == "raised"]
-        assert "a bad event" in raised["exception"] and raised["wasted_seconds"] >= 0.2
+        assert raised["exception"] == "ValueError: a bad event"  # not Coffea's around it
+        assert raised["wasted_seconds"] >= 0.2
+        assert all(chunk["before_process_s"] > 0 for chunk in mc.chunk_metrics if not chunk.get("error"))
         again = [row for row in mc.attempts if row["key"] == raised["key"]]
         assert [row["outcome"] for row in again] == ["raised", "done"]
         parts = expect_budget(mc)
@@ -102,6 +105,19 @@ class TestWithTwoWorkers:
         assert raised["entry_start"] == 300 and raised["duration"] >= 0.2
         assert expect_budget(mc)["lost"] == pytest.approx(raised["duration"], abs=0.01)
         assert mc.metrics["num_failed_chunks"] == 1 and mc.metrics["total_events_from_chunks"] == EVENTS
+
+    def test_a_run_that_fails(self, htex, tmp_path):
+        """The outputs, and the records in them, are lost; the tasks of the pieces are known."""
+        run = runner(retries=0)
+        with pytest.raises(Exception, match="always bad"), MetricsCollector(run) as mc:
+            run(make_file(tmp_path), processor_instance=AlwaysRaises())
+        ending = mc.run.ending
+        done = [row for row in mc.attempts if row["kind"] == "processing" and row["outcome"] == "done"]
+        assert ending["pieces"] == CHUNKS and ending["pieces_done"] == len(done) > 0
+        assert {"ValueError: always bad"} == {row["exception"] for row in mc.attempts if row["outcome"] == "raised"}
+        failed = [(item.entrystart, item.entrystop) for item in mc.failed_fileset()]
+        assert (700, 800) in failed and len(failed) == ending["pieces_failed"]
+        assert "submit" not in vars(htex)
 
     def test_findings(self, htex, tmp_path):
         """The same as in test_engines.py."""

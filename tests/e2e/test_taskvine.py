@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from files import nano_columns, write_ttree
 
 PROGRAM = Path(__file__).parent / "taskvine_run.py"
+ROAST = Path(sys.executable).with_name("roast")
+BRANCHES = 1600
 
 
 @pytest.fixture(scope="module")
-def measured(fileset, tmp_path_factory):
-    file = next(iter(fileset["ttbar"]["files"]))
-    folder = tmp_path_factory.mktemp("vine")
-    ran = subprocess.run([sys.executable, "-W", "ignore", PROGRAM, folder, file], capture_output=True, text=True, timeout=120,
-                         env={**os.environ, "PBS_JOBID": "12.server"})
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return json.loads(ran.stdout.splitlines()[-1])
+def file(tmp_path_factory):
+    """With as many branches as NanoAOD has."""
+    path = tmp_path_factory.mktemp("nano") / "many_branches.root"
+    return write_ttree(path, nano_columns(1000, 1, flat=BRANCHES))
+
+
+def run(folder, file, code=0, **environment):
+    ran = subprocess.run([sys.executable, "-W", "ignore", PROGRAM, folder, file], capture_output=True, text=True, timeout=300,
+                         env={**os.environ, **environment})
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1]) if code == 0 else None
+
+
+@pytest.fixture(scope="module")
+def measured(file, tmp_path_factory):
+    return run(tmp_path_factory.mktemp("vine"), file, PBS_JOBID="12.server")
 
 
 def test_output_and_objects_are_the_users(measured):
@@ -74,3 +87,49 @@ def test_budget(measured):
     assert parts["before_process"] > 0 and parts["reduction"] > 0 and parts["lost"] > 0 and parts["preprocessing"] > 0
     assert parts["unaccounted"] < 0.05 * measured["available"]
     assert "processing" not in parts
+
+
+def test_the_start_of_python(measured):
+    """Each task imports Coffea, and Python ends with it: neither opening the file nor packing the output."""
+    parts = measured["parts"]
+    assert parts["cold_start"] > parts["after_process"]
+    known = [before for before in measured["before"] if before is not None]
+    assert len(known) == 3  # of the one that was repeated inside its task it is not known
+    assert measured["before_seconds"] == pytest.approx(sum(known))
+    assert sum(known) < parts["before_process"] < parts["cold_start"] + parts["before_process"] < measured["available"]
+    kinds = {kind for kind, _, _ in measured["findings"]}
+    assert "cold_start" in kinds and not {"before_process_dominates", "serialization_heavy", "metadata_bound"} & kinds
+    (advice,) = [advice for kind, advice in measured["advice"] if kind == "cold_start"]
+    assert "TaskVine" in advice and "DaskExecutor" not in str(measured["advice"])
+
+
+def test_one_task_of_each_file_sends_its_sizes(measured):
+    assert measured["branches"] == {next(iter(measured["branches"])): BRANCHES + 14}
+    *small, large = sorted(measured["outputs"])
+    assert len(small) == 3 and max(small) < 1000 < large
+
+
+def test_names_of_the_engine(measured):
+    assert measured["engine"] == "TaskVine 7.0 of the tests"  # its module tells where there is no Python package
+    assert "Fine Metrics (from TaskVine)" in measured["tables"]
+    assert measured["by_host"] == [os.uname().nodename]
+
+
+def test_what_was_done_before_the_user_stopped_it(file, tmp_path):
+    """The outputs, and the records in them, are lost; the tasks of the pieces are known."""
+    found = run(tmp_path, file, VINE_ENDS="stopped 5")
+    ending = found["ending"]
+    assert (ending["outcome"], ending["pieces"], ending["pieces_done"], ending["pieces_failed"]) == ("interrupted", 4, 3, 1)
+    assert found["failed"] == [[0, 250]]
+
+
+def test_a_program_that_was_killed(file, tmp_path):
+    run(tmp_path, file, code=-signal.SIGKILL, VINE_ENDS="killed 5")
+    log = tmp_path / "vine-logs" / "transactions"
+    shown = subprocess.run([ROAST, "show", tmp_path / "m"], capture_output=True, text=True, check=True,
+                           env={**os.environ, "COLUMNS": "500"}).stdout
+    assert "of 4 chunks done" in shown and "0 of 4" not in shown
+    assert "Failed Tries: 1, the last one: RuntimeError: told to raise" in shown
+    assert f"roast import --taskvine {log}" in shown
+    assert "savemetrics" not in shown and "decorated" not in shown
+    subprocess.run([ROAST, "import", "--taskvine", log, "--dry-run"], check=True, capture_output=True)

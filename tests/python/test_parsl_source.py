@@ -229,6 +229,9 @@ class Kernel:
         self.executors = {"_parsl_internal": object(), **(executors or {})}
         self.monitoring, self.run_id = monitoring, run
 
+    def submit(self, func, app_args=(), **_):
+        return self.launch_task(record(0, *app_args, function=func))
+
     def launch_task(self, task_record):
         return self.executors[task_record["executor"]].submit(task_record["func"], *task_record["args"])
 

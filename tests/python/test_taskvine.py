@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from roastcoffea import MetricsCollector
-from roastcoffea._core import Run, TaskVineLog
+from roastcoffea._core import Run, TaskVineLog, WorkerSeries
 from roastcoffea.backends.registry import known_backends, make_backend
 from roastcoffea.backends.source import Ran
 from roastcoffea.backends.taskvine import TaskVineSource
@@ -26,6 +26,12 @@ TRACEBACK = (
     'Traceback (most recent call last):\n  File "/x/executor.py", line 1730, in _work_function\n    raise Exception(\n'
     "Exception: Failed processing file: WorkItem(dataset='dy', entrystart=8). The error was: RuntimeError('told to raise').\n"
 )
+
+
+@pytest.fixture(autouse=True)
+def recordings_are_of_now(monkeypatch):
+    """What a manager did before the collector is not of its run; the recordings are older than any collector."""
+    monkeypatch.setattr("roastcoffea.backends.taskvine.now", lambda: 0.0)
 
 
 def log_of(name):
@@ -404,16 +410,22 @@ def test_workers_while_the_log_grows(tmp_path):
     manager = Manager("kill", tmp_path)
     executor.custom_init(manager)
     assert source.news().series is None
-    counts = []
+    whole, last, present = WorkerSeries(), None, []
     while manager.wait(5) is not None:
-        series = source.news().series
-        counts.append(set(series.workers))
-        (count,) = series.as_tracking_data()["worker_counts"].values()
-        assert count == len(counts[-1]) and source.news().series is None
-    source.abandon()
+        last = source.news()
+        whole.extend(last.series)
+        data = last.series.as_tracking_data()
+        (count,) = data["worker_counts"].values()
+        present.append(set(data["worker_cores"]))
+        assert count == len(present[-1]) and source.news().series is None
     # Two workers; one is killed, and another one joins.
-    assert len(counts[0]) == 2 and len(set.union(*counts)) == 3 and len(counts[-1]) == 2
-    assert min(map(len, counts)) == 1 or counts[0] != counts[-1]
+    assert len(present[0]) == 2 and len(set.union(*present)) == 3 and len(present[-1]) == 2
+    found = source.end(Ran())
+    assert whole.changes == found.series.changes[: len(whole.changes)]  # as exact as at the end
+    assert len(whole.changes) >= 4
+    tries = found.attempts.records()
+    assert last.done == len({one["key"] for one in tries if one["kind"] == "processing" and one["outcome"] == "done"}) > 0
+    assert last.failures[0] == sum(one["outcome"] == "raised" for one in tries)
 
 
 def test_nothing_depends_on_a_thread(tmp_path):

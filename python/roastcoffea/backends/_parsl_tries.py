@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from roastcoffea._core import now
-from roastcoffea.guard import hook, words
+from roastcoffea.backends.source import note_task
+from roastcoffea.endings import describe_error
+from roastcoffea.guard import hook
 from roastcoffea.marks import Mark
 
-__all__ = ["LOST", "Run", "Try", "watch_launches", "watch_threads"]
+__all__ = ["LOST", "Run", "Try", "key_of", "watch_launches", "watch_submits", "watch_threads"]
 
 # A worker, or a pool of them, that went away with the task.
 _LOSSES = ("WorkerLost", "ManagerLost")
@@ -54,6 +56,17 @@ def watch_launches(kernel: Any, tries: list[Try]) -> Mark:
     return Mark(kernel, "launch_task", _watching(kernel.launch_task, tries))
 
 
+def watch_submits(kernel: Any) -> Mark:
+    """Notes which piece of work each task has, until the mark is taken off. Called in the thread of the Runner; tries may
+    be launched in another one."""
+    return Mark(kernel, "submit", _noting(kernel.submit))
+
+
+def key_of(name: str, task: int) -> str:
+    """Of all tries of a task. `name`: what its tasks are called; empty for processing."""
+    return f"{name or 'processing'}-task-{task}"
+
+
 def watch_threads(pool: Any) -> Mark:
     """Measures every call in a pool of threads from now on, until the mark is taken off."""
     return Mark(pool, "submit", _timing(pool.submit))
@@ -69,6 +82,23 @@ def _watching(original: Callable[..., Any], tries: list[Try]) -> Callable[..., A
         return future
 
     return launch_task
+
+
+def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def submit(*args: Any, **kwargs: Any) -> Any:
+        future = original(*args, **kwargs)
+        _note_piece(future, *args, **kwargs)
+        return future
+
+    return submit
+
+
+@hook("the piece of work of a task of Parsl is not known")
+def _note_piece(future: Any, function: Any, app_args: Any = (), *_: Any, **__: Any) -> None:
+    item = _argument_of(app_args)
+    if type(item).__name__ == "WorkItem":
+        note_task(key_of("", future.tid), item)
 
 
 @hook("a try of a task of Parsl is not known")
@@ -92,15 +122,18 @@ def _note_launch(tries: list[Try], launched: float, task_record: Any, future: An
 
 def _kind_of(task_record: Any) -> tuple[str, str]:
     """Coffea's tasks are all called "wrapper": their argument tells what they do."""
-    args = task_record["args"]
-    item = args[0] if args else None
-    item = item[0] if isinstance(item, tuple) and item else item
+    item = _argument_of(task_record["args"])
     if type(item).__name__ == "WorkItem":
         return "processing", ""
     if type(item).__name__ == "FileMeta":
         return "other", "preprocessing"
     name = str(task_record["func_name"])
     return ("reduction", "reduction") if name == "wrapper" else ("other", name)
+
+
+def _argument_of(args: Any) -> Any:
+    item = args[0] if args else None
+    return item[0] if isinstance(item, tuple) and item else item
 
 
 @hook("how a try of a task of Parsl ended is not known")
@@ -118,7 +151,8 @@ def _note_end(one: Try, future: Any) -> None:
         one.outcome = "done"
         return
     one.outcome = LOST if type(error).__name__ in _LOSSES else "raised"
-    one.exception = words(error)
+    told = describe_error(error)  # the user's, not that of Coffea around it
+    one.exception = f"{told['type']}: {told['message']}"
 
 
 def _timing(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,8 +20,9 @@ from roastcoffea._core import Attempts, WorkerSeries, now
 from roastcoffea.backends._executors import class_names
 from roastcoffea.backends._parsl_database import Database, Reading, Started, database_of
 from roastcoffea.backends._parsl_logs import Execution, Life, read_logs
-from roastcoffea.backends._parsl_tries import LOST, Try, watch_launches, watch_threads
+from roastcoffea.backends._parsl_tries import LOST, Try, key_of, watch_launches, watch_submits, watch_threads
 from roastcoffea.backends._remote import read_counters
+from roastcoffea.backends._task_watch import FAILURE_LENGTH, FAILURES
 from roastcoffea.backends.local import _Sampler
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
 from roastcoffea.channel import close, forget, take_memory
@@ -114,9 +115,15 @@ class ParslSource(Source):
             self._arrived += take_memory(self._topic)
         if watched is not None and watched.sampler is not None:
             samples = watched.sampler.news({os.getpid(): watched.threads})
+        ended = [] if watched is None else [one for one in list(watched.tries) if one.ended is not None]
+        failed = [(one.exception or one.outcome, key_of(one.name, one.task)) for one in ended if one.outcome != "done"]
+        last = [(words[:FAILURE_LENGTH], key) for words, key in failed[-FAILURES:]]
+        done = None
+        if watched is not None and self._topic is None:
+            done = sum(one.outcome == "done" and one.kind == "processing" for one in ended)
         # Only now: after a failure the next call repeats them.
         told, self._told = self._told, len(self._arrived)
-        return News(self._arrived[told:], samples)
+        return News(self._arrived[told:], samples, (len(failed), last), done)
 
     def end(self, ran: Ran) -> Collected:
         watched, found, counters = self._watched, Collected(), read_counters()
@@ -171,6 +178,7 @@ class ParslSource(Source):
     def _watch(self, watched: _Watched) -> bool:
         kernel = watched.kernel
         watched.marks.append(watch_launches(kernel, watched.tries))
+        watched.marks.append(watch_submits(kernel))
         for place in watched.places:
             if place.threads:
                 watched.marks.append(watch_threads(kernel.executors[place.label].executor))
@@ -376,7 +384,7 @@ def _row(
     one: Try, seen: Execution | None, started: Started | None,
     pids: dict[tuple[int, int], int], names: dict[tuple[str, int], str],
 ) -> _Row:
-    row = _Row(f"task-{one.task}", one.kind, one.name, one.outcome, one.launched, one.ended, exception=one.exception)
+    row = _Row(key_of(one.name, one.task), one.kind, one.name, one.outcome, one.launched, one.ended, exception=one.exception)
     if seen is not None:
         row.worker, row.thread, row.life = seen.life.worker, seen.life.pid, seen.life
         row.start, row.stop = seen.start, seen.stop
@@ -423,7 +431,7 @@ def _attempts_of(rows: list[_Row], lives: list[Life], processor: str, ended: flo
 def _add(attempts: Attempts, row: _Row, processor: str, ended: float, departed: bool) -> None:
     name = row.name or processor
     attempts.add(
-        f"{name}-{row.key}", name=name, kind=row.kind, worker=row.worker, thread=row.thread,
+        row.key, name=name, kind=row.kind, worker=row.worker, thread=row.thread,
         # It waits in the queue of its executor until a worker takes it.
         ready=row.launched, sent=row.start, start=row.start, stop=row.stop,
         ended=ended if row.ended is None else row.ended,

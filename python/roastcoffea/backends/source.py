@@ -12,6 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,9 +22,21 @@ if TYPE_CHECKING:
     from roastcoffea._core import Attempts, WorkerSeries
     from roastcoffea.backends.base import AbstractMetricsBackend
 
-__all__ = ["SPAN_NAME", "BackendSource", "Collected", "Engine", "News", "Ran", "Source", "check_interval"]
+__all__ = [
+    "SPAN_NAME", "BackendSource", "Collected", "Engine", "News", "Ran", "Source", "check_interval", "current_call", "note_task",
+]
 
 SPAN_NAME = "coffea-processing"
+
+# The call of a Runner in this thread (roastcoffea.runner_watch).
+current_call: ContextVar[Any] = ContextVar("roastcoffea_call", default=None)
+
+
+def note_task(key: str, item: Any) -> None:
+    """The piece of work in a task of the call in this thread, for engines that submit one task at a time."""
+    call = current_call.get()
+    if call is not None:
+        call.tasks.note([key], [item])
 
 
 @dataclass
@@ -46,6 +59,7 @@ class News(NamedTuple):
     records: list[bytes] = []  #: packed chunk logs
     series: WorkerSeries | None = None  #: the samples
     failures: tuple[int, list[tuple[str, str]]] = (0, [])  #: failed tries so far: how many; exception and place of the last
+    done: int | None = None  #: processing tasks that are done so far, where records arrive with the output alone
 
 
 @dataclass
@@ -116,6 +130,10 @@ class Source(ABC):
         if self.ends_by is None:
             self.ends_by = time.monotonic() + self.seconds_at_end
         return max(0.0, self.ends_by - time.monotonic())
+
+    def about(self) -> dict[str, str]:
+        """Texts about the run for its meta data while it goes on."""
+        return {}
 
     def workers_without_us(self) -> str:
         """The workers that are known to lack this package, in words; empty if there are none."""

@@ -10,15 +10,19 @@ needs it; nothing here holds a reference to a manager or a task, since the manag
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 import weakref
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from roastcoffea._core import TaskVineLog, WorkerSeries, redact_text
-from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
+from roastcoffea._core import TaskVineLog, now, redact_text
+from roastcoffea.backends._task_watch import FAILURE_LENGTH, FAILURES
+from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval, note_task
 from roastcoffea.endings import describe_text
+from roastcoffea.file_sizes import ASKED_ELSEWHERE, SIZES
 from roastcoffea.guard import Notes, attempt, hook
 from roastcoffea.marks import Mark
 
@@ -48,7 +52,10 @@ class TaskVineSource(Source):
         return Engine(_name(), cannot, names_workers=True, tells=("series", "attempts") if self._watch is not None else ())
 
     def news(self) -> News:
-        return News() if self._watch is None else News(series=self._watch.look())
+        return News() if self._watch is None else self._watch.look()
+
+    def about(self) -> dict[str, str]:
+        return {} if self._watch is None or not self._watch.logs else {"taskvine_log": os.path.abspath(self._watch.logs[-1])}
 
     def end(self, ran: Ran) -> Collected:
         watch, self._watch = self._watch, None
@@ -64,21 +71,25 @@ class TaskVineSource(Source):
 
 
 def _name() -> str:
+    """A package that was built from source, or by Conda, is none of Python's: its module tells."""
     try:
         return f"TaskVine {version('ndcctools')}"
-    except Exception:  # a package of Conda may not tell
-        return "TaskVine"
+    except PackageNotFoundError:
+        told = getattr(sys.modules.get("ndcctools.taskvine"), "__version__", None)
+        return "TaskVine" if told is None else f"TaskVine {told}"
 
 
 class _Watch:
     """Watches the managers that an executor has from now on."""
 
     def __init__(self, executor: Any) -> None:
+        self.begun = now()
         self.logs: list[str] = []  # in the order of the managers
         self.raised: dict[str, dict[int, tuple[str, str]]] = {}  # by log and task: type and message
         self.pieces: dict[str, dict[int, tuple[Any, ...]]] = {}  # by log and task: the chunk
         self._managers: list[weakref.ref[Any]] = []
         self._seen: tuple[str, TaskVineLog] | None = None  # a log while it grows, and its reader
+        self._earlier = 0, 0  # what _counts() gave for the logs before it
         self._stopped = False
         self._mark = Mark(executor, "custom_init", self._chain(executor.custom_init))
 
@@ -101,23 +112,33 @@ class _Watch:
                     if isinstance(call := vars(manager).get(name), _Call) and not call.forget(self):
                         delattr(manager, name)
 
-    def look(self) -> WorkerSeries | None:
-        """The workers that are connected now; None: nothing has changed. The reader is another than that of the end, which
-        has to know first why tasks raised."""
+    def look(self) -> News:
+        """The joins and leaves of workers, and those that are connected now; None: nothing has changed. The reader is
+        another than that of the end, which has to know first why tasks raised."""
         if not self.logs:
-            return None
-        place = self.logs[-1]
+            return News()
+        place, series = self.logs[-1], None
         if self._seen is None or self._seen[0] != place:
-            self._seen = place, TaskVineLog()
+            if self._seen is not None:
+                self._earlier = self._counts()
+            self._seen = place, TaskVineLog(self.begun)
         log = self._seen[1]
-        if not log.read(place):
-            return None
-        series = WorkerSeries()
-        series.tick_values(None, {worker: {"cores": cores} for worker, cores in log.present.items()})
-        return series
+        if log.read(place):
+            series = log.changes()
+            series.tick_values(None, {worker: {"cores": cores} for worker, cores in log.present.items()})
+        done, raised = self._counts()
+        last = list(self.raised[place].items())[-FAILURES:]
+        told = [(f"{kind}: {message}"[:FAILURE_LENGTH], f"task.{task}") for task, (kind, message) in last]
+        return News(series=series, failures=(raised, told), done=done)
+
+    def _counts(self) -> tuple[int, int]:
+        """Processing tasks that are done, and tries that raised, with those of managers before."""
+        facts = {} if self._seen is None else self._seen[1].facts
+        done, raised = self._earlier
+        return done + facts.get("processed", 0), raised + facts.get("raised", 0)
 
     def collect(self) -> Collected:
-        notes, log = Notes(), TaskVineLog()
+        notes, log = Notes(), TaskVineLog(self.begun)
         read = 0
         before: set[int] = set()  # tasks of the manager before this one: theirs are other reasons
         for place in self.logs:
@@ -168,12 +189,14 @@ class _Call:
     """A method of one manager; hooks hear what it returned and was given, one of each watch. It holds no reference to the
     manager."""
 
-    def __init__(self, manager: Any, name: str) -> None:
-        self._manager, self._name = weakref.ref(manager), name
+    def __init__(self, manager: Any, name: str, before: Callable[..., None] | None) -> None:
+        self._manager, self._name, self._before = weakref.ref(manager), name, before
         self._hooks: dict[_Watch, tuple[Callable[..., None], dict[int, Any]]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         manager = self._manager()
+        if self._before is not None:
+            self._before(*args, **kwargs)
         result = getattr(type(manager), self._name)(manager, *args, **kwargs)
         for heard, known in list(self._hooks.values()):
             heard(known, result, *args, **kwargs)
@@ -185,10 +208,13 @@ class _Call:
         return len(self._hooks)
 
 
-def _listen(watch: _Watch, manager: Any, name: str, heard: Callable[..., None], known: dict[int, Any]) -> None:
+def _listen(
+    watch: _Watch, manager: Any, name: str, heard: Callable[..., None], known: dict[int, Any],
+    before: Callable[..., None] | None = None,
+) -> None:
     call = vars(manager).get(name)
     if call is None:
-        call = _Call(manager, name)
+        call = _Call(manager, name, before)
         setattr(manager, name, call)
     if isinstance(call, _Call):  # one of the user's own stays
         call._hooks[watch] = heard, known
@@ -203,23 +229,54 @@ def _meet(watch: _Watch, manager: Any) -> None:
     raised = watch.raised.setdefault(place, {})
     watch._managers.append(weakref.ref(manager))
     watch.logs.append(place)
-    pieces = watch.pieces.setdefault(place, {})
-    _listen(watch, manager, "wait", _waited, raised)
-    _listen(watch, manager, "submit", _submitted, pieces)
+    pieces, sizes = watch.pieces.setdefault(place, {}), _Sizes()
+    _listen(watch, manager, "wait", functools.partial(_waited, sizes), raised)
+    _listen(watch, manager, "submit", _submitted, pieces, sizes.submits)
+
+
+class _Sizes:
+    """Asks the first task of each file for the sizes of the file. Each task is a new process, which would send them again:
+    of 1,600 branches they are most of its record. A task that is made again keeps its environment."""
+
+    def __init__(self) -> None:
+        self._asked: set[tuple[Any, ...]] = set()  # files
+
+    @hook("TaskVine: the sizes of a file")
+    def submits(self, task: Any) -> None:
+        piece = _piece_of(task)
+        if piece is not None and piece[:3] in self._asked:
+            task.set_env_var(SIZES, ASKED_ELSEWHERE)
+        elif piece is not None:
+            self._asked.add(piece[:3])
+
+    def failed(self, task: Any) -> None:
+        """The next one of its file is asked: it may have been this one."""
+        piece = _piece_of(task)
+        if piece is not None:
+            self._asked.discard(piece[:3])
+
+
+def _piece_of(task: Any) -> tuple[Any, ...] | None:
+    item: Any = getattr(task, "item", None)
+    if getattr(item, "entrystart", None) is None:  # a FileMeta, or outputs to be merged
+        return None
+    return item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
 
 
 @hook("TaskVine: the chunk of a task")
 def _submitted(pieces: dict[int, tuple[Any, ...]], number: Any, task: Any) -> None:
-    item: Any = getattr(task, "item", None)
-    if getattr(item, "entrystart", None) is not None:  # a WorkItem, not a FileMeta
-        pieces[int(number)] = item.dataset, item.filename, item.treename, item.entrystart, item.entrystop
+    piece = _piece_of(task)
+    if piece is not None:
+        pieces[int(number)] = piece
+        note_task(f"task.{int(number)}", task.item)
 
 
 @hook("TaskVine: why a task failed")
-def _waited(raised: dict[int, tuple[str, str]], task: Any, *_: Any, **__: Any) -> None:
+def _waited(sizes: _Sizes, raised: dict[int, tuple[str, str]], task: Any, *_: Any, **__: Any) -> None:
     """Only here is the text of an exception: TaskVine has it in what the task printed."""
     if task is None or task.successful():
         return
+    sizes.failed(task)
     printed = task.std_output
     found = describe_text(redact_text(str(printed))[-_LONGEST:]) if printed else None
     if found is not None:

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "analyse/budget/internal.h"
 #include "metrics/catalogue.h"
@@ -222,6 +223,7 @@ static void forget_unknown(const roast_budget_work *work, roast_budget_row *row,
         bool known;
     } parts[] = {{ROAST_PART_preprocessing, work->has_phases},
                  {ROAST_PART_client, work->has_phases || attempts},
+                 {ROAST_PART_cold_start, work->budget->total.parts[ROAST_PART_cold_start] > 0},
                  {ROAST_PART_before_process, (chunks || attempts) && !whole},
                  {ROAST_PART_read, (chunks || attempts) && !whole},
                  {ROAST_PART_compute_cpu, !whole},
@@ -272,6 +274,14 @@ static roast_status finish(roast_budget *budget, bool unhosted) {
 
 /* ---- all ---- */
 
+/* TaskVine's Python tasks. */
+static bool runs_in_own_python(const roast_run *run) {
+    static const char vine[] = "TaskVine";
+    roast_str engine = roast_run_meta(run, roast_str_of("engine"));
+    return engine.data != NULL && engine.len >= sizeof vine - 1 &&
+           memcmp(engine.data, vine, sizeof vine - 1) == 0;
+}
+
 static roast_status begin(roast_budget_work *work) {
     span_seconds spans = sum_spans(work->run);
     work->has_spans = spans.processing > 0 || spans.reduction > 0 || spans.other > 0;
@@ -279,7 +289,7 @@ static roast_status begin(roast_budget_work *work) {
     ROAST_TRY(roast_budget_find_workers(work));
     if (work->life_count == 0)
         return ROAST_ENOTFOUND;
-    add_available(work);
+    work->own_python = runs_in_own_python(work->run);
     /* Chunks have numbers of 32 bits. */
     return roast_chunklog_count(roast_run_chunks_view(work->run)) < UINT32_MAX / 4 ? ROAST_OK
                                                                                    : ROAST_ELIMIT;
@@ -287,6 +297,7 @@ static roast_status begin(roast_budget_work *work) {
 
 roast_status roast_budget_share(roast_budget_work *work) {
     work->shared = true;
+    add_available(work);
     ROAST_TRY(roast_budget_find_phases(work));
     ROAST_TRY(roast_budget_find_tasks(work));
     ROAST_TRY(roast_budget_settle_phases(work));

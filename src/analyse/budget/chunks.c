@@ -47,7 +47,12 @@ static roast_status chunk_worker(roast_budget_work *work, const roast_chunk *chu
     work->by_origin = by_origin;
     *worker = find_worker(work, chunk);
     work->by_origin[origin] = *worker + 1; /* of one that is not known it is 0 */
-    return ROAST_OK;
+    /* An engine may not tell the hosts of its workers; their chunks do. */
+    if (*worker == ROAST_NONE || chunk->host.data == NULL ||
+        work->workers[*worker].host != ROAST_NONE)
+        return ROAST_OK;
+    return roast_groups_find(&work->budget->tables[ROAST_BY_host].rows, chunk->host,
+                             &work->workers[*worker].host);
 }
 
 roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklog *log,
@@ -77,6 +82,8 @@ roast_status roast_budget_add_chunk(roast_budget_work *work, const roast_chunklo
         .others = (float)(SECONDS(chunk, cpu_process_ns) - SECONDS(chunk, cpu_user_ns) -
                           SECONDS(chunk, cpu_system_ns)),
         .read_cpu = (float)SECONDS(chunk, read_cpu_ns),
+        .loaded = (float)SECONDS(chunk, loaded_ns),
+        .packed = (float)SECONDS(chunk, packed_ns),
         .worker = ROAST_NONE,
         .failed = chunk->error_type.data != NULL,
     };

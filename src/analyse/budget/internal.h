@@ -64,6 +64,8 @@ typedef struct roast_budget_clocks {
     float read_cpu;                  /* of `cpu`, in reads */
     float others;                    /* CPU time of threads without a chunk */
     float repeated; /* of `before`: tries inside the same task that raised, by their clocks */
+    float loaded;   /* process() was loaded so long before it was entered */
+    float packed;   /* from its return until its record was packed with the output */
     bool failed;
 } roast_budget_clocks;
 
@@ -100,6 +102,7 @@ typedef struct roast_budget_work {
     int64_t first_task, tail;
     bool has_spans;   /* some tell of tasks: it is a cluster */
     bool unhosted;    /* the host of some worker is not known */
+    bool own_python;  /* each task has a process of its own, which ends with it */
     double cpu_share; /* of the processing tasks by the spans; NaN: not known */
 
     roast_budget_worker *workers;
@@ -172,6 +175,9 @@ roast_status roast_budget_find_tasks(roast_budget_work *work);
 
 /* ---- sweep.c ---- */
 roast_status roast_budget_sweep(roast_budget_work *work);
+/* Seconds from the start of a task until process() of its chunk was entered; *cold: of these, until it was loaded. */
+double roast_budget_ahead(const roast_budget_task *task, const roast_budget_clocks *chunk,
+                          double *cold);
 /* The CPU time of process() without the reads. If the CPU time of the reads was not measured, all CPU time counts,
  * up to the time without the reads. */
 double roast_budget_compute_cpu(const roast_budget_clocks *chunk, double duration, double read);

@@ -186,6 +186,17 @@ static bool is_jitter(const roast_budget_work *work, const roast_budget_task *ta
     return excess <= MOST && task->start >= work->from && task->stop <= work->to;
 }
 
+double roast_budget_ahead(const roast_budget_task *task, const roast_budget_clocks *chunk,
+                          double *cold) {
+    double since = fmax(0, (double)(chunk->start - task->start) / 1e6);
+    double ahead = isnan(chunk->before) ? since : fmax(0, chunk->before);
+    *cold = 0;
+    if (isnan(chunk->loaded))
+        return ahead;
+    *cold = fmax(0, fmax(since, ahead) - (double)chunk->loaded);
+    return fmin(ahead, (double)chunk->loaded) + *cold;
+}
+
 /* Distributes the `seconds` that a processing task had a thread. */
 static void add_processing(sweep *s, const roast_budget_task *task, double seconds) {
     double whole = (double)(task->stop - task->start) / 1e6;
@@ -200,9 +211,7 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
         return;
     }
     const roast_budget_clocks *chunk = &s->work->chunks[task->chunk];
-    double before =
-        isnan(chunk->before) ? (double)(chunk->start - task->start) / 1e6 : chunk->before;
-    before = before < 0 ? 0 : before;
+    double cold, before = roast_budget_ahead(task, chunk, &cold);
     double duration = chunk->duration, excess = before + duration - seconds;
     bool fits = excess <= 0 || is_jitter(s->work, task, excess);
     if (!fits) {
@@ -213,14 +222,18 @@ static void add_processing(sweep *s, const roast_budget_task *task, double secon
     double scale = fits ? 1 : whole > 0 ? seconds / whole : 0;
     s->excess += fits && excess > 0 ? excess : 0;
     double after = (fits ? fmax(seconds, before + duration) : whole) - before - duration;
-    double repeated = least(chunk->repeated, before);
+    cold = least(cold, before);
+    double repeated = least(chunk->repeated, before - cold);
+    double exit =
+        s->work->own_python && after > (double)chunk->packed ? after - (double)chunk->packed : 0;
     const struct {
         roast_budget_part part;
         double seconds;
-    } shares[] = {{ROAST_PART_before_process, before - repeated},
+    } shares[] = {{ROAST_PART_cold_start, cold + exit},
+                  {ROAST_PART_before_process, before - cold - repeated},
                   {ROAST_PART_lost, repeated},
                   {ROAST_PART_read, read},
-                  {ROAST_PART_after_process, after}};
+                  {ROAST_PART_after_process, after - exit}};
     for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++)
         roast_budget_add(s->work, shares[i].part, shares[i].seconds * scale, s->worker, chunk);
     if (read > 0)

@@ -129,8 +129,11 @@ static void add_repeated(roast_budget_work *work, const roast_budget_task *task,
         else
             high = middle;
     }
-    for (; low < count && by_place(raised[low], chunk) < 0; low++)
+    for (; low < count && by_place(raised[low], chunk) < 0; low++) {
         chunk->repeated += (float)raised[low]->duration;
+        if (isnan(chunk->loaded)) /* the first one of the process */
+            chunk->loaded = raised[low]->loaded + (float)(chunk->start - raised[low]->start) / 1e6f;
+    }
 }
 
 /* Coffea repeats a chunk inside its task. What raised there has a record, and no try of its own. */

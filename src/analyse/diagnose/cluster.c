@@ -144,8 +144,9 @@ static roast_status spilling(roast_diagnosis *d) {
     if (seconds > 0)
         roast_say(&v.evidence, "%sWriting and reading them back took %s.",
                   v.evidence.len > 0 ? " " : "", roast_say_time(seconds));
-    roast_say(&v.advice, "Return smaller outputs, merge more at a time "
-                         "(DaskExecutor(treereduction=...)), or give the workers more memory.");
+    roast_say(&v.advice,
+              "Return smaller outputs, merge more at a time (%s), or give the workers more memory.",
+              roast_diagnosis_executor(d)->merging);
     return roast_diagnosis_add(d, &v);
 }
 

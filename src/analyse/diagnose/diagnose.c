@@ -20,6 +20,23 @@ double roast_diagnosis_tail(const roast_diagnosis *d) {
     return roast_diagnosis_part(d, ROAST_PART_idle_tail) - (after > 0 ? after * d->threads : 0);
 }
 
+const roast_executor_words *roast_diagnosis_executor(const roast_diagnosis *d) {
+    static const roast_executor_words engines[] = {
+        {"Dask", "DaskExecutor(treereduction=...)", "DaskExecutor(compression=None)", false},
+        {"TaskVine", "TaskVineExecutor(treereduction=...)", NULL, true},
+        {"Parsl", "ParslExecutor(merging=...)", "ParslExecutor(compression=None)", false},
+        {"processes of this machine", "FuturesExecutor(merging=...)",
+         "FuturesExecutor(compression=None)", false},
+    };
+    roast_str engine = roast_run_meta(d->run, roast_str_of("engine"));
+    for (size_t i = 0; engine.data != NULL && i < sizeof engines / sizeof *engines; i++) {
+        size_t len = strlen(engines[i].engine);
+        if (engine.len >= len && memcmp(engine.data, engines[i].engine, len) == 0)
+            return &engines[i];
+    }
+    return &engines[0];
+}
+
 double roast_diagnosis_metric(const roast_diagnosis *d, const char *key) {
     return roast_value_number(roast_metrics_get(d->metrics, key));
 }

@@ -201,6 +201,14 @@ double roast_diagnosis_part(const roast_diagnosis *d, roast_budget_part part);
 /* Idle core-seconds from the start of the last chunk to the end of the chunks. */
 double roast_diagnosis_tail(const roast_diagnosis *d);
 double roast_diagnosis_metric(const roast_diagnosis *d, const char *key);
+/* How users write the settings of Coffea's executor for the engine of the run. */
+typedef struct roast_executor_words {
+    const char *engine;   /* how its name begins */
+    const char *merging;  /* how many outputs are merged at a time */
+    const char *unpacked; /* outputs without compression; NULL: the executor always compresses */
+    bool python_per_task; /* each task starts a Python */
+} roast_executor_words;
+const roast_executor_words *roast_diagnosis_executor(const roast_diagnosis *d);
 /* The events of the longest file and of the largest chunk that fits in a worker's memory: infinite if that is not
  * known, 0 if none would fit. */
 double roast_diagnosis_longest_file(const roast_diagnosis *d);

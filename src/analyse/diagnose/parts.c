@@ -46,9 +46,24 @@ static const part_rule rules[] = {
      "of the core time went into handling tasks, not into running them",
      "of core time were spent around the tasks: moving, unpacking and storing what they need and "
      "return.",
-     "Make fewer, larger tasks (a larger chunksize, DaskExecutor(treereduction=...)), and return "
-     "smaller outputs."},
+     "Make fewer, larger tasks (a larger chunksize), and return smaller outputs."},
+    {ROAST_PART_cold_start,
+     ROAST_FINDING_cold_start,
+     {ROAST_FINDING_chunks_too_small, ROAST_FINDING_chunks_too_small},
+     0.8,
+     "of the core time is the start of Python in the tasks",
+     "of core time passed in processing tasks while Python started, imported Coffea and the "
+     "processor's modules, or ended.",
+     "Keep the workers for more than one run, and import in the processor's module only what it "
+     "needs."},
 };
+
+/* Where each task starts a Python. */
+static const char per_task[] =
+    "Each task starts a Python: make fewer, larger tasks (a larger chunksize), and import in the "
+    "processor's module only what it needs. Function calls of a TaskVine library (serverless "
+    "tasks) "
+    "import once per worker.";
 
 static roast_status tell_part(roast_diagnosis *d, const part_rule *rule) {
     double seconds = roast_diagnosis_part(d, rule->part), share = seconds / d->available;
@@ -59,7 +74,8 @@ static roast_status tell_part(roast_diagnosis *d, const part_rule *rule) {
     roast_verdict_init(&v, rule->kind, seconds, rule->confidence);
     roast_say(&v.title, "%s %s", roast_say_percent(share), rule->title);
     roast_say(&v.evidence, "%s %s", roast_say_time(seconds), rule->evidence);
-    roast_say(&v.advice, "%s", rule->advice);
+    bool vine = rule->part == ROAST_PART_cold_start && roast_diagnosis_executor(d)->python_per_task;
+    roast_say(&v.advice, "%s", vine ? per_task : rule->advice);
     return roast_diagnosis_add(d, &v);
 }
 

@@ -125,10 +125,10 @@ static roast_status reduction(roast_diagnosis *d, const roast_tries *tries) {
                   roast_say_time(client));
     else
         roast_say(&v.advice,
-                  "Return smaller outputs (fewer bins and categories), and try another "
-                  "DaskExecutor(treereduction=...) than 20: more for small outputs, fewer for "
-                  "large ones; up to %s of core time would be saved.",
-                  roast_say_time(share));
+                  "Return smaller outputs (fewer bins and categories), and try another %s: more at "
+                  "a time for small outputs, fewer for large ones; up to %s of core time would be "
+                  "saved.",
+                  roast_diagnosis_executor(d)->merging, roast_say_time(share));
     return roast_diagnosis_add(d, &v);
 }
 
@@ -148,11 +148,12 @@ static roast_status serialization(roast_diagnosis *d, const roast_tries *tries) 
               roast_say_time(fmax(0, packing)), roast_say_time(fmax(0, squeezing)),
               roast_say_time(after));
     say_size(&v.evidence, tries);
-    roast_say(&v.advice,
-              "Return smaller outputs, keep large constants out of the processor (load them in "
-              "the worker), and turn off compression of small outputs "
-              "(DaskExecutor(compression=None)); up to %s of core time would be saved.",
-              roast_say_time(all));
+    const char *unpacked = roast_diagnosis_executor(d)->unpacked;
+    roast_say(&v.advice, "Return smaller outputs, keep large constants out of the processor (load "
+                         "them in the worker)");
+    if (unpacked != NULL)
+        roast_say(&v.advice, ", and turn off compression of small outputs (%s)", unpacked);
+    roast_say(&v.advice, "; up to %s of core time would be saved.", roast_say_time(all));
     return roast_diagnosis_add(d, &v);
 }
 

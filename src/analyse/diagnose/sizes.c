@@ -68,6 +68,7 @@ static void find_model(roast_diagnosis *d) {
     if (!(events > 0) || chunks * 2 < (double)d->facts.count)
         return;
     d->overhead = (roast_diagnosis_part(d, ROAST_PART_after_process) +
+                   roast_diagnosis_part(d, ROAST_PART_cold_start) +
                    roast_diagnosis_part(d, ROAST_PART_worker_overhead) +
                    roast_diagnosis_part(d, ROAST_PART_idle_between)) /
                   (double)d->facts.count;

@@ -81,9 +81,7 @@ static roast_past_chunk past_chunk(const loading *l, const roast_budget_task *ta
         return out;
     const roast_budget_clocks *chunk = &l->work.chunks[task->chunk];
     const told *more = &l->told[chunk->number];
-    double before =
-        isnan(chunk->before) ? (double)(chunk->start - task->start) / 1e6 : chunk->before;
-    before = fmax(0, before);
+    double cold, before = roast_budget_ahead(task, chunk, &cold);
     out.cost = fmax(out.cost, before + chunk->duration);
     double read = fmin(known(chunk->read), chunk->duration);
     double off = isnan(chunk->cpu) ? 0 : fmax(0, chunk->duration - chunk->cpu);
