@@ -121,69 +121,6 @@ bool roast_json_scan_item(roast_json_scan *scan, roast_str *value) {
     return goes_on(scan) && take_value(scan, value);
 }
 
-/* ---- texts ---- */
-
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 87 : -1;
-}
-
-/* The character of "uXXXX" as UTF-8; 0: there is none. */
-static size_t unicode_escape(const char *at, size_t left, char out[3]) {
-    int code = 0;
-    for (size_t i = 1; i < 5; i++) {
-        int digit = i < left ? hex_digit(at[i]) : -1;
-        if (digit < 0)
-            return 0;
-        code = code * 16 + digit;
-    }
-    if (code >= 0xd800 && code <= 0xdfff)
-        return 0;
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    out[0] = (char)(0xe0 | code >> 12);
-    out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[2] = (char)(0x80 | (code & 0x3f));
-    return 3;
-}
-
-/* Appends the character of the escape behind the backslash at `at`, and counts the bytes of its spelling. */
-static roast_status put_escape(const char *at, size_t left, size_t *used, roast_buffer *out) {
-    static const char names[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
-    char utf8[3];
-    const char *name = left > 0 && *at != '\0' ? strchr(names, *at) : NULL;
-    if (name != NULL) {
-        *used = 1;
-        return roast_buffer_append(out, &characters[name - names], 1);
-    }
-    size_t len = left > 0 && *at == 'u' ? unicode_escape(at, left, utf8) : 0;
-    *used = 5;
-    return len > 0 ? roast_buffer_append(out, utf8, len) : ROAST_ECORRUPT;
-}
-
-roast_status roast_json_scan_text(roast_str value, roast_buffer *out) {
-    if (value.data == NULL || value.len < 2 || value.data[0] != '"')
-        return ROAST_ECORRUPT;
-    const char *at = value.data + 1, *end = value.data + value.len - 1;
-    while (at < end) {
-        const char *escape = memchr(at, '\\', (size_t)(end - at));
-        size_t plain = (size_t)((escape != NULL ? escape : end) - at), used;
-        ROAST_TRY(roast_buffer_append(out, at, plain));
-        at += plain;
-        if (escape == NULL)
-            break;
-        ROAST_TRY(put_escape(at + 1, (size_t)(end - at - 1), &used, out));
-        at += 1 + used;
-    }
-    return ROAST_OK;
-}
-
 /* ---- numbers ---- */
 
 bool roast_json_scan_number(roast_str value, roast_json_number *out) {

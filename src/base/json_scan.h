@@ -1,12 +1,11 @@
-/* Reads JSON member by member, without memory of its own: for small files of which few values are needed. A parser that
- * makes a tree takes twenty times as long.
+/* Reads JSON member by member, without memory of its own: for lines of a log of which few values are needed. A parser
+ * that makes a tree takes twenty times as long.
  *
  * A text that is no JSON never does harm: the scan ends, and `failed` says so. Values that are skipped are checked
  * only for their brackets and quotes. */
 #ifndef ROAST_BASE_JSON_SCAN_H
 #define ROAST_BASE_JSON_SCAN_H
 
-#include "base/buffer.h"
 #include "roast/base.h"
 
 typedef struct roast_json_scan {
@@ -22,9 +21,6 @@ roast_json_scan roast_json_scan_begin(roast_str text);
 bool roast_json_scan_member(roast_json_scan *scan, roast_str *key, roast_str *value);
 /* The next item of an array. */
 bool roast_json_scan_item(roast_json_scan *scan, roast_str *value);
-
-/* Appends the string whose text `value` is. ROAST_ECORRUPT: it is none, or has an escape of half a surrogate pair. */
-roast_status roast_json_scan_text(roast_str value, roast_buffer *out);
 
 typedef struct roast_json_number {
     bool whole;

@@ -76,28 +76,6 @@ static void test_broken(void **state) {
     assert_true(roast_json_scan_begin((roast_str){NULL, 0}).failed);
 }
 
-static void test_texts(void **state) {
-    (void)state;
-    const char *const good[][2] = {{"\"\"", ""},
-                                   {"\"plain ä\"", "plain ä"},
-                                   {"\"\\\"\\\\\\/\\n\\t\\b\\f\\r\"", "\"\\/\n\t\b\f\r"},
-                                   {"\"a\\u0041\\u00e4\\u20AC!\"", "aAä€!"}};
-    const char *const bad[] = {"",          "1",           "\"",          "\"\\x\"",
-                               "\"\\u12\"", "\"\\u12g4\"", "\"\\ud800\"", "\"a\\\""};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        roast_buffer out = {0};
-        assert_status(ROAST_OK, roast_json_scan_text(str(good[i][0]), &out));
-        assert_int_equal(strlen(good[i][1]), out.len);
-        assert_memory_equal(good[i][1], out.len > 0 ? (char *)out.data : "", out.len);
-        roast_buffer_reset(&out);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        roast_buffer out = {0};
-        assert_status(ROAST_ECORRUPT, roast_json_scan_text(str(bad[i]), &out));
-        roast_buffer_reset(&out);
-    }
-}
-
 static void test_numbers(void **state) {
     (void)state;
     const char *const bad[] = {
@@ -125,8 +103,9 @@ static void test_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members), cmocka_unit_test(test_items),
-        cmocka_unit_test(test_broken),  cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_items),
+        cmocka_unit_test(test_broken),
         cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
