@@ -58,8 +58,8 @@ TARGETS: dict[str, Target] = {
     "show/1,000,000 chunks": Target(2, Against.ALONE),
     "show/1,000,000 chunks, memory": Target(200e6, Against.ALONE),
     # What is found in a run of a million chunks on 2,000 workers.
-    "diagnose/findings of 1,000,000 chunks": Target(2, Against.ALONE),
-    "diagnose/all from scratch, 1,000,000 chunks": Target(2, Against.ALONE),
+    "diagnose/findings of 1,000,000 chunks": Target(3, Against.ALONE),
+    "diagnose/all from scratch, 1,000,000 chunks": Target(3, Against.ALONE),
     # Two runs, compared by the program.
     "compare/20,000 chunks": Target(0.1, Against.ALONE),
     "compare/1,000,000 chunks": Target(2, Against.ALONE),
