@@ -3,6 +3,7 @@
 #define ROAST_SQL_INTERNAL_H
 
 #include <sqlite3.h>
+#include <string.h>
 
 #include "roast/sql.h"
 
@@ -28,5 +29,12 @@ typedef struct roast_sql_source {
 
 /* The most used first. */
 extern const roast_sql_source roast_sql_sources[ROAST_SQL_TABLES];
+
+/* The next of the names of columns, which is taken away from them; false at the end. */
+static inline bool roast_sql_next_name(const char **names, roast_str *out) {
+    *out = (roast_str){*names, strcspn(*names, " ")};
+    *names += out->len + strspn(*names + out->len, " ");
+    return out->len > 0;
+}
 
 #endif

@@ -48,13 +48,6 @@ static int64_t place_of(roast_str query, roast_str word) {
     return -1;
 }
 
-/* The next of names that are separated by a blank. */
-static bool next_name(const char **names, roast_str *out) {
-    *out = (roast_str){*names, strcspn(*names, " ")};
-    *names += out->len + strspn(*names + out->len, " ");
-    return out->len > 0;
-}
-
 /* SQLite reports each column that is read, but for those of USING and NATURAL. */
 static void note_read(roast_sql *sql, const char *table, const char *column) {
     roast_str name;
@@ -62,7 +55,7 @@ static void note_read(roast_sql *sql, const char *table, const char *column) {
         const char *names = roast_sql_sources[i].table.columns;
         if (sqlite3_stricmp(table, roast_sql_sources[i].table.name) != 0)
             continue;
-        for (int at = 0; next_name(&names, &name); at++)
+        for (int at = 0; roast_sql_next_name(&names, &name); at++)
             if (roast_str_equal(name, roast_str_of(column)))
                 sql->wanted[i][at] = true;
     }
@@ -73,7 +66,7 @@ static void note_names(roast_sql *sql, uint32_t table) {
     bool natural = place_of(sql->query, roast_str_of("natural")) >= 0;
     const char *names = roast_sql_sources[table].table.columns;
     roast_str name;
-    for (int at = 0; next_name(&names, &name); at++)
+    for (int at = 0; roast_sql_next_name(&names, &name); at++)
         if (natural || place_of(sql->query, name) >= 0)
             sql->wanted[table][at] = true;
 }
@@ -160,7 +153,7 @@ static int prepare_for(sqlite3 *db, const char *format, uint32_t table, bool mar
                        sqlite3_stmt **out) {
     const char *names = roast_sql_sources[table].table.columns, *gap = "";
     sqlite3_str *list = sqlite3_str_new(db);
-    for (roast_str name; next_name(&names, &name); gap = ",")
+    for (roast_str name; roast_sql_next_name(&names, &name); gap = ",")
         sqlite3_str_appendf(list, "%s%.*s", gap, marks ? 1 : (int)name.len,
                             marks ? "?" : name.data);
     char *columns = sqlite3_str_finish(list);
@@ -338,7 +331,8 @@ static roast_str nearest_column(roast_str wanted) {
     roast_str name;
     roast_nearest_init(&nearest, wanted);
     for (int i = 0; i < ROAST_SQL_TABLES; i++)
-        for (const char *names = roast_sql_sources[i].table.columns; next_name(&names, &name);)
+        for (const char *names = roast_sql_sources[i].table.columns;
+             roast_sql_next_name(&names, &name);)
             roast_nearest_offer(&nearest, name);
     return nearest.found;
 }

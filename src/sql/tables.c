@@ -1,8 +1,6 @@
 /* The tables of a run for SQLite, row by row. */
 #include "sql/internal.h"
 
-#include <string.h>
-
 #include "roast/columns.h"
 
 /* ---- cells: each goes into the next column ---- */
@@ -87,17 +85,14 @@ static void put_cells(roast_sql_rows *to, const roast_columns *columns, uint64_t
 /* Only the wanted columns are made: a million chunks have 60 million cells. */
 static void fill_chunks(roast_sql_rows *to) {
     roast_columns *columns;
-    roast_str names[ROAST_SQL_MAX_COLUMNS];
+    roast_str names[ROAST_SQL_MAX_COLUMNS], name;
     int at[ROAST_SQL_MAX_COLUMNS], column = 0;
     uint32_t count = 0;
-    for (const char *name = to->columns; *name != '\0'; column++) {
-        size_t len = strcspn(name, " ");
+    for (const char *rest = to->columns; roast_sql_next_name(&rest, &name); column++)
         if (column > 0 && to->wanted[column]) {
             at[count] = column;
-            names[count++] = (roast_str){name, len};
+            names[count++] = name;
         }
-        name += len + strspn(name + len, " ");
-    }
     to->status = roast_columns_new_some(to->run, names, count, &columns, to->err);
     if (to->status != ROAST_OK)
         return;
@@ -419,6 +414,10 @@ static void fill_metrics(roast_sql_rows *to) {
 
 #define LEFT_OUT(...)
 #define THEN(name, ...) " " #name
+#define ONE_MORE(...)   +1
+_Static_assert(1 ROAST_CHUNK_KEYS(ONE_MORE, ONE_MORE, ONE_MORE, ONE_MORE, ONE_MORE, ONE_MORE,
+                                  LEFT_OUT) <= ROAST_SQL_MAX_COLUMNS,
+               "a table has no more columns than are counted");
 
 const roast_sql_source roast_sql_sources[ROAST_SQL_TABLES] = {
     {{"chunks", "chunk" ROAST_CHUNK_KEYS(THEN, THEN, THEN, THEN, THEN, THEN, LEFT_OUT)},
