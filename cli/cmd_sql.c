@@ -55,37 +55,11 @@ static cli_exit take_arguments(request *wanted, int n_args, char **args) {
     return wanted->safe && wanted->form != CSV ? cli_fail_safe() : CLI_OK;
 }
 
-/* ---- the table of metrics ---- */
-
-static roast_sql_cell value_cell(roast_value value) {
-    if (value.kind == ROAST_VALUE_INT)
-        return roast_sql_int(value.integer);
-    return roast_sql_real(roast_value_number(value));
-}
-
-static roast_status add_metrics(roast_sql *sql, const roast_metrics *metrics, roast_error *err) {
-    ROAST_TRY(roast_sql_add_table(sql, "metrics", "key value unit label", err));
-    for (uint32_t i = 0; i < roast_catalogue_count(); i++) {
-        const roast_metric_info *info = roast_catalogue_at(i);
-        if (info->scope != ROAST_IN_METRICS ||
-            (info->type != ROAST_TYPE_INT && info->type != ROAST_TYPE_REAL))
-            continue;
-        const roast_sql_cell row[] = {
-            roast_sql_text(roast_str_of(info->key)),
-            value_cell(roast_metrics_at(metrics, i)),
-            roast_sql_text(roast_str_of(info->unit)),
-            roast_sql_text(roast_str_of(info->label)),
-        };
-        ROAST_TRY(roast_sql_add_row(sql, row, err));
-    }
-    return ROAST_OK;
-}
-
 /* ---- the list of tables ---- */
 
-static void put_list(const roast_sql *sql, roast_sink *out) {
+static void put_list(roast_sink *out) {
     const roast_sql_table *table;
-    for (uint32_t i = 0; (table = roast_sql_table_at(sql, i)) != NULL; i++) {
+    for (uint32_t i = 0; (table = roast_sql_table_at(i)) != NULL; i++) {
         roast_sink_printf(out, "%s\n  ", table->name);
         cli_put_wrapped(out, table->columns, 2, 2);
     }
@@ -124,7 +98,7 @@ static roast_status read_cell(answer_reader *from, uint32_t column, roast_sql_ce
     from->digits[0] = '\0';
     for (size_t i = 0; i < out->text.len; i++)
         snprintf(from->digits + 2 * i, 3, "%02x", (unsigned char)out->text.data[i]);
-    *out = roast_sql_text(roast_str_of(from->digits));
+    *out = (roast_sql_cell){.kind = ROAST_SQL_TEXT, .text = roast_str_of(from->digits)};
     return ROAST_OK;
 }
 
@@ -288,6 +262,7 @@ static roast_status put_table(answer_reader *from, const request *wanted, roast_
 
 static roast_status answer(roast_sql *sql, const request *wanted, roast_sink *out,
                            roast_error *err) {
+    roast_sql_set_time_limit(sql, wanted->timeout);
     ROAST_TRY(roast_sql_ask(sql, roast_str_of(wanted->query), err));
     answer_reader from = {
         .sql = sql, .columns = roast_sql_column_count(sql), .left = wanted->limit};
@@ -323,16 +298,14 @@ static cli_exit run(roast_sink *out, int n_args, char **args) {
         return code;
     if (measured_open(&it, wanted.path, NEED_RUN | NEED_METRICS, &err) != ROAST_OK)
         return cli_fail_error(&err, CLI_NEXT_LS);
-    roast_status status = roast_sql_new(it.run, &sql, &err);
-    if (status == ROAST_OK)
-        status = add_metrics(sql, it.metrics, &err);
-    if (status == ROAST_OK) {
-        roast_sql_set_time_limit(sql, wanted.timeout);
-        if (wanted.save != NULL)
-            status = roast_sql_save(sql, wanted.save, &err);
-        else if (wanted.query == NULL)
-            put_list(sql, out);
-        else
+    roast_status status = ROAST_OK;
+    if (wanted.save != NULL) {
+        status = roast_sql_save(it.run, it.metrics, wanted.save, &err);
+    } else if (wanted.query == NULL) {
+        put_list(out);
+    } else {
+        status = roast_sql_new(it.run, it.metrics, &sql, &err);
+        if (status == ROAST_OK)
             status = answer(sql, &wanted, out, &err);
     }
     roast_sql_free(sql);

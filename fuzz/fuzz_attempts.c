@@ -1,16 +1,8 @@
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "roast/attempts.h"
-
-static uint64_t mix_text(uint64_t sum, roast_str text) {
-    sum = sum * 31 + (text.data == NULL ? 1 : 2 + text.len);
-    for (size_t i = 0; i < text.len; i++)
-        sum = sum * 31 + (uint8_t)text.data[i];
-    return sum;
-}
 
 /* A number that depends on all that can be read of attempts. */
 static uint64_t walk(const roast_attempts *attempts) {
@@ -27,11 +19,11 @@ static uint64_t walk(const roast_attempts *attempts) {
         for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
             sum = sum * 31 + (uint64_t)numbers[i];
         fuzz_require(attempt.key.len <= ROAST_MAX_KEY, "a key is within its limit");
-        sum = mix_text(sum, attempt.key);
-        sum = mix_text(sum, attempt.prefix);
-        sum = mix_text(sum, attempt.error_type);
-        sum = mix_text(sum, attempt.error_message);
-        sum = mix_text(sum, roast_attempts_worker(attempts, attempt.worker));
+        sum = fuzz_add_text(sum, attempt.key);
+        sum = fuzz_add_text(sum, attempt.prefix);
+        sum = fuzz_add_text(sum, attempt.error_type);
+        sum = fuzz_add_text(sum, attempt.error_message);
+        sum = fuzz_add_text(sum, roast_attempts_worker(attempts, attempt.worker));
         fuzz_require(!(roast_attempt_wasted_seconds(&attempt) < 0), "nobody wastes less than 0");
     }
     fuzz_require(cursor.index == roast_attempts_count(attempts), "every row is read");
@@ -66,33 +58,7 @@ static void append_more(roast_attempts *attempts) {
     walk(attempts);
 }
 
-static bool decode(const uint8_t *data, size_t size) {
-    roast_attempts *attempts, *again;
-    roast_sink *sink;
-    roast_error err;
-    roast_error_reset(&err);
-    roast_status status = roast_attempts_decode(data, size, &attempts, &err);
-    if (status != ROAST_OK) {
-        fuzz_require(err.status == status && err.message[0] != '\0', "a failure says why");
-        return false;
-    }
-    if (roast_sink_new_memory(&sink, NULL) == ROAST_OK) {
-        fuzz_require(roast_attempts_encode(attempts, sink, NULL) == ROAST_OK, "it encodes");
-        roast_str bytes = roast_sink_memory(sink);
-        fuzz_require(roast_attempts_decode(bytes.data, bytes.len, &again, NULL) == ROAST_OK,
-                     "what was encoded decodes");
-        fuzz_require(walk(attempts) == walk(again), "same contents");
-        roast_attempts_free(again);
-        roast_sink_free(sink);
-    }
-    append_more(attempts);
-    roast_attempts_free(attempts);
-    return true;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_run(data, size, decode);
-}
+FUZZ_PACKED(roast_attempts, walk, append_more)
 
 /* ---- seeds ---- */
 static roast_attempt seed_of(unsigned i, const char *key) {

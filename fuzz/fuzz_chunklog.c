@@ -5,12 +5,6 @@
 #include "fuzz.h"
 #include "roast/chunklog.h"
 
-static uint64_t add_text(uint64_t sum, roast_str text) {
-    for (size_t i = 0; i < text.len; i++)
-        sum = sum * 31 + (uint8_t)text.data[i];
-    return sum * 31 + (text.data != NULL);
-}
-
 static uint64_t walk_names(const roast_chunklog *log, const roast_chunk *chunk) {
     roast_tail_cursor tail;
     roast_str name;
@@ -18,11 +12,11 @@ static uint64_t walk_names(const roast_chunklog *log, const roast_chunk *chunk) 
     uint64_t sum = 0;
     roast_chunk_branches(log, chunk, &tail);
     while (roast_chunk_next_branch(&tail, &name))
-        sum = add_text(sum, name);
+        sum = fuzz_add_text(sum, name);
     fuzz_require(tail.index == chunk->n_branches, "all branches come out");
     roast_chunk_reads(log, chunk, &tail);
     while (roast_chunk_next_read(&tail, &read))
-        sum = add_text(sum, read.branch) + (uint64_t)read.time_ns + (uint64_t)read.bytes * 3 +
+        sum = fuzz_add_text(sum, read.branch) + (uint64_t)read.time_ns + (uint64_t)read.bytes * 3 +
               (uint64_t)read.uncompressed_bytes * 5 + (uint64_t)read.count * 7;
     fuzz_require(tail.index == chunk->n_reads, "all reads come out");
     return sum;
@@ -36,16 +30,17 @@ static uint64_t walk_tails(const roast_chunklog *log, const roast_chunk *chunk) 
     roast_chunk_sections(log, chunk, &tail);
     while (roast_chunk_next_section(&tail, &section)) {
         fuzz_require(section.parent < (int32_t)tail.index - 1, "a parent comes before");
-        sum = add_text(sum, section.name) + (uint64_t)section.kind + (uint64_t)section.parent * 3 +
-              section.count * 5 + (uint64_t)section.start_ns * 7 + (uint64_t)section.value * 11 +
-              (uint64_t)section.before * 13;
+        sum = fuzz_add_text(sum, section.name) + (uint64_t)section.kind +
+              (uint64_t)section.parent * 3 + section.count * 5 + (uint64_t)section.start_ns * 7 +
+              (uint64_t)section.value * 11 + (uint64_t)section.before * 13;
     }
     fuzz_require(tail.index == chunk->n_sections, "all sections come out");
     roast_chunk_customs(log, chunk, &tail);
     while (roast_chunk_next_custom(&tail, &custom)) {
         memcpy(&bits, &custom.real, sizeof bits);
-        sum = add_text(add_text(sum, custom.key), custom.text) + (uint64_t)custom.integer * 3 +
-              bits * 5 + (uint64_t)custom.kind * 7 + (uint64_t)custom.scope * 11;
+        sum = fuzz_add_text(fuzz_add_text(sum, custom.key), custom.text) +
+              (uint64_t)custom.integer * 3 + bits * 5 + (uint64_t)custom.kind * 7 +
+              (uint64_t)custom.scope * 11;
     }
     fuzz_require(tail.index == chunk->n_customs, "all custom values come out");
     return sum;
@@ -59,10 +54,10 @@ static uint64_t walk_files(const roast_chunklog *log) {
     uint64_t sum = 0;
     roast_file_cursor_init(&cursor, log);
     while (roast_file_cursor_next(&cursor, &file)) {
-        sum = add_text(add_text(sum, file.name), file.uuid) + (uint64_t)file.tree_bytes;
+        sum = fuzz_add_text(fuzz_add_text(sum, file.name), file.uuid) + (uint64_t)file.tree_bytes;
         roast_file_branches(log, &file, &tail);
         while (roast_file_next_branch(&tail, &size))
-            sum = add_text(sum, size.name) + (uint64_t)size.bytes * 3;
+            sum = fuzz_add_text(sum, size.name) + (uint64_t)size.bytes * 3;
         fuzz_require(tail.index == file.n_branches, "all branches of a file come out");
         fuzz_require(file.name.data == NULL ||
                          roast_chunklog_find_file(log, file.name, &named) == ROAST_OK,
@@ -90,28 +85,13 @@ static uint64_t walk(const roast_chunklog *log, uint64_t first) {
                                    chunk.file,          chunk.uuid,     chunk.error_type,
                                    chunk.error_message, chunk.batch_job};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-            sum = add_text(sum, texts[i]);
+            sum = fuzz_add_text(sum, texts[i]);
         roast_chunk_task_key(&chunk, key, sizeof key);
-        sum = add_text(sum, roast_str_of(key));
+        sum = fuzz_add_text(sum, roast_str_of(key));
         sum = sum * 31 + walk_names(log, &chunk) + walk_tails(log, &chunk) * 3;
     }
     fuzz_require(cursor.index == roast_chunklog_count(log), "all rows come out");
     return sum;
-}
-
-static void pack_again(const roast_chunklog *log) {
-    roast_sink *sink;
-    roast_chunklog *again;
-    if (roast_sink_new_memory(&sink, NULL) != ROAST_OK)
-        return;
-    fuzz_require(roast_chunklog_encode(log, sink, NULL) == ROAST_OK, "it encodes");
-    roast_str bytes = roast_sink_memory(sink);
-    fuzz_require(roast_chunklog_decode(bytes.data, bytes.len, &again, NULL) == ROAST_OK,
-                 "what was encoded decodes");
-    fuzz_require(walk(log, 0) == walk(again, 0), "same rows");
-    fuzz_require(walk_files(log) == walk_files(again), "same files");
-    roast_chunklog_free(again);
-    roast_sink_free(sink);
 }
 
 /* Behind rows of another log the rows are the same. */
@@ -157,26 +137,17 @@ static void shift_forth_and_back(const roast_chunklog *log) {
     roast_chunklog_free(back);
 }
 
-static bool decode(const uint8_t *data, size_t size) {
-    roast_chunklog *log;
-    roast_error err;
-    roast_error_reset(&err);
-    roast_status status = roast_chunklog_decode(data, size, &log, &err);
-    if (status != ROAST_OK) {
-        fuzz_require(err.status == status && err.message[0] != '\0', "a failure says why");
-        return false;
-    }
-    pack_again(log);
+static uint64_t walk_all(const roast_chunklog *log) {
+    return walk(log, 0) + walk_files(log) * 3;
+}
+
+static void go_on(const roast_chunklog *log) {
     merge_behind_others(log);
     merge_row_by_row(log);
     shift_forth_and_back(log);
-    roast_chunklog_free(log);
-    return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_run(data, size, decode);
-}
+FUZZ_PACKED(roast_chunklog, walk_all, go_on)
 
 /* ---- seeds ---- */
 

@@ -1,26 +1,10 @@
 #include <math.h>
-#include <string.h>
 
 #include "fuzz.h"
 #include "roast/metrics.h"
 
-/* A number that depends on all that can be read of the metrics; NaN counts as 1. */
-static uint64_t add_bits(uint64_t sum, double value) {
-    uint64_t bits = 1;
-    if (!isnan(value))
-        memcpy(&bits, &value, sizeof bits);
-    return sum * 31 + bits;
-}
-
 static uint64_t add_value(uint64_t sum, roast_value value) {
-    return add_bits(sum * 31 + (uint64_t)value.kind, roast_value_number(value));
-}
-
-static uint64_t add_text(uint64_t sum, roast_str text) {
-    sum = sum * 31 + text.len + (text.data != NULL);
-    for (size_t i = 0; i < text.len; i++)
-        sum = sum * 31 + (uint8_t)text.data[i];
-    return sum;
+    return fuzz_add_real(sum * 31 + (uint64_t)value.kind, roast_value_number(value));
 }
 
 static uint64_t walk_tables(const roast_metrics *metrics, uint64_t sum) {
@@ -28,23 +12,26 @@ static uint64_t walk_tables(const roast_metrics *metrics, uint64_t sum) {
     const roast_dataset_row *datasets =
         roast_row_table_rows(metrics, ROAST_ROWS_per_dataset, &count);
     for (uint32_t i = 0; i < count; i++) {
-        sum = add_text(sum, datasets[i].name) + datasets[i].num_chunks;
-        sum = add_bits(sum, datasets[i].total_duration) + (uint64_t)datasets[i].total_events;
-        sum = add_bits(sum, datasets[i].mean_duration);
-        sum = add_bits(sum, datasets[i].mean_events_per_chunk);
+        sum = fuzz_add_text(sum, datasets[i].name) + datasets[i].num_chunks;
+        sum = fuzz_add_real(sum, datasets[i].total_duration) + (uint64_t)datasets[i].total_events;
+        sum = fuzz_add_real(sum, datasets[i].mean_duration);
+        sum = fuzz_add_real(sum, datasets[i].mean_events_per_chunk);
     }
     const roast_section_row *sections = roast_row_table_rows(metrics, ROAST_ROWS_sections, &count);
     for (uint32_t i = 0; i < count; i++) {
-        sum = add_text(sum, sections[i].name) + (uint64_t)sections[i].kind + sections[i].count;
-        sum = add_bits(add_bits(sum, sections[i].total_duration), sections[i].self_duration);
-        sum = add_bits(add_bits(sum, sections[i].mean_duration), sections[i].mean_mem_delta_mb);
-        sum = add_bits(add_bits(sum, sections[i].max_mem_delta_mb), sections[i].min_mem_delta_mb);
+        sum = fuzz_add_text(sum, sections[i].name) + (uint64_t)sections[i].kind + sections[i].count;
+        sum = fuzz_add_real(fuzz_add_real(sum, sections[i].total_duration),
+                            sections[i].self_duration);
+        sum = fuzz_add_real(fuzz_add_real(sum, sections[i].mean_duration),
+                            sections[i].mean_mem_delta_mb);
+        sum = fuzz_add_real(fuzz_add_real(sum, sections[i].max_mem_delta_mb),
+                            sections[i].min_mem_delta_mb);
         sum = add_value(sum, sections[i].total_bytes);
     }
     const roast_file_row *files =
         roast_row_table_rows(metrics, ROAST_ROWS_file_read_metrics, &count);
     for (uint32_t i = 0; i < count; i++) {
-        sum = add_value(add_text(sum, files[i].name), files[i].total_branches);
+        sum = add_value(fuzz_add_text(sum, files[i].name), files[i].total_branches);
         sum = add_value(add_value(sum, files[i].branches_read_percent), files[i].total_tree_bytes);
         sum = add_value(add_value(sum, files[i].bytes_read), files[i].bytes_read_percent);
         sum =
@@ -53,14 +40,15 @@ static uint64_t walk_tables(const roast_metrics *metrics, uint64_t sum) {
     const roast_branch_row *branches =
         roast_row_table_rows(metrics, ROAST_ROWS_branch_read_metrics, &count);
     for (uint32_t i = 0; i < count; i++) {
-        sum = add_value(add_text(sum, branches[i].name), branches[i].seconds);
+        sum = add_value(fuzz_add_text(sum, branches[i].name), branches[i].seconds);
         sum = add_value(add_value(sum, branches[i].bytes), branches[i].uncompressed_bytes);
         sum = add_value(sum, branches[i].count) + branches[i].num_chunks;
     }
     const roast_worker_row *workers =
         roast_row_table_rows(metrics, ROAST_ROWS_worker_health, &count);
     for (uint32_t i = 0; i < count; i++) {
-        sum = add_text(add_text(sum, workers[i].name), workers[i].host) + workers[i].samples;
+        sum = fuzz_add_text(fuzz_add_text(sum, workers[i].name), workers[i].host) +
+              workers[i].samples;
         sum = add_value(add_value(sum, workers[i].threads), workers[i].peak_memory_bytes);
         sum = add_value(add_value(sum, workers[i].memory_limit_bytes), workers[i].mean_cpu_percent);
         sum = add_value(add_value(sum, workers[i].peak_memory_percent),
@@ -76,32 +64,7 @@ static uint64_t walk(const roast_metrics *metrics) {
     return walk_tables(metrics, sum);
 }
 
-static bool decode(const uint8_t *data, size_t size) {
-    roast_metrics *metrics, *again;
-    roast_sink *sink;
-    roast_error err;
-    roast_error_reset(&err);
-    roast_status status = roast_metrics_decode(data, size, &metrics, &err);
-    if (status != ROAST_OK) {
-        fuzz_require(err.status == status && err.message[0] != '\0', "a failure says why");
-        return false;
-    }
-    if (roast_sink_new_memory(&sink, NULL) == ROAST_OK) {
-        fuzz_require(roast_metrics_encode(metrics, sink, NULL) == ROAST_OK, "they encode");
-        roast_str bytes = roast_sink_memory(sink);
-        fuzz_require(roast_metrics_decode(bytes.data, bytes.len, &again, NULL) == ROAST_OK,
-                     "what was encoded decodes");
-        fuzz_require(walk(metrics) == walk(again), "same contents");
-        roast_metrics_free(again);
-        roast_sink_free(sink);
-    }
-    roast_metrics_free(metrics);
-    return true;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_run(data, size, decode);
-}
+FUZZ_PACKED(roast_metrics, walk, (void))
 
 /* ---- seeds ---- */
 

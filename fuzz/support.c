@@ -1,5 +1,6 @@
 #include "fuzz.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,20 @@ void fuzz_require(bool holds, const char *what) {
         return;
     fprintf(stderr, "does not hold: %s\n", what);
     abort();
+}
+
+uint64_t fuzz_add_text(uint64_t sum, roast_str text) {
+    sum = sum * 31 + (text.data == NULL ? 1 : 2 + text.len);
+    for (size_t i = 0; i < text.len; i++)
+        sum = sum * 31 + (uint8_t)text.data[i];
+    return sum;
+}
+
+uint64_t fuzz_add_real(uint64_t sum, double value) {
+    uint64_t bits = 1;
+    if (!isnan(value))
+        memcpy(&bits, &value, sizeof bits);
+    return sum * 31 + bits;
 }
 
 bool fuzz_save(const char *folder, const char *name, const void *data, size_t size) {

@@ -170,8 +170,6 @@ THREADED = {
     "limits": "*",
     "proc": "*",
     "sampler": "*",
-    "store": "test_many_parts",
-    "store_relay": "*",
     "truth": "*",
 }
 

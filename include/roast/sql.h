@@ -1,9 +1,9 @@
-/* SQL queries on a run: its tables (listed in docs/format/measurement.md), and tables that the caller adds. A
- * query cannot change, attach or load anything. */
+/* SQL queries on a run: its tables are listed in docs/format/measurement.md. A query cannot change, attach or load
+ * anything. */
 #ifndef ROAST_SQL_H
 #define ROAST_SQL_H
 
-#include "roast/base.h"
+#include "roast/metrics.h"
 #include "roast/run.h"
 
 typedef struct roast_sql roast_sql;
@@ -22,26 +22,16 @@ typedef struct roast_sql_cell {
     double real;
     roast_str text; /* of a text or a blob */
 } roast_sql_cell;
-roast_sql_cell roast_sql_int(int64_t integer);
-/* NaN is NULL. */
-roast_sql_cell roast_sql_real(double real);
-/* The absent string is NULL. */
-roast_sql_cell roast_sql_text(roast_str text);
 
-/* The run is borrowed and must not change until roast_sql_free. */
-roast_status roast_sql_new(const roast_run *run, roast_sql **out, roast_error *err);
+/* The metrics are those of the run. Both are borrowed and must not change until roast_sql_free. */
+roast_status roast_sql_new(const roast_run *run, const roast_metrics *metrics, roast_sql **out,
+                           roast_error *err);
 void roast_sql_free(roast_sql *sql);
-
-/* A table of the caller: names of its columns, separated by one blank; then its rows, cell by cell, all copied.
- * Names are letters, digits and '_'. */
-roast_status roast_sql_add_table(roast_sql *sql, const char *name, const char *columns,
-                                 roast_error *err);
-/* One row of the last added table: one cell per column. */
-roast_status roast_sql_add_row(roast_sql *sql, const roast_sql_cell *cells, roast_error *err);
 
 /* Writes all tables into a new SQLite database, for programs that read SQLite themselves. ROAST_EIO: a file of
  * that name exists, or it cannot be written; then no file is left. */
-roast_status roast_sql_save(roast_sql *sql, const char *path, roast_error *err);
+roast_status roast_sql_save(const roast_run *run, const roast_metrics *metrics, const char *path,
+                            roast_error *err);
 
 /* A query that takes longer ends with ROAST_ELIMIT; 0: no limit. */
 void roast_sql_set_time_limit(roast_sql *sql, double seconds);
@@ -58,13 +48,12 @@ roast_status roast_sql_next(roast_sql *sql, bool *there, roast_error *err);
 /* A cell of the row; its text is borrowed until the next row. NULL beyond the end. */
 roast_sql_cell roast_sql_cell_at(const roast_sql *sql, uint32_t column);
 
-/* The tables, the most used first; those of the caller come last. `columns` are separated by one blank; borrowed
- * until roast_sql_free. */
+/* The tables, the most used first. `columns` are separated by one blank. */
 typedef struct roast_sql_table {
     const char *name;
     const char *columns;
 } roast_sql_table;
 /* NULL beyond the end. */
-const roast_sql_table *roast_sql_table_at(const roast_sql *sql, uint32_t index);
+const roast_sql_table *roast_sql_table_at(uint32_t index);
 
 #endif

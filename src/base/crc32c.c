@@ -20,7 +20,7 @@ static void fill_table(void) {
             table[k][byte] = (table[k - 1][byte] >> 8) ^ table[0][table[k - 1][byte] & 0xff];
 }
 
-uint32_t roast_crc32c_by_tables(uint32_t crc, const void *data, size_t len) {
+uint32_t roast_crc32c(uint32_t crc, const void *data, size_t len) {
     pthread_once(&table_once, fill_table);
     const uint8_t *p = data;
     crc = ~crc;
@@ -34,32 +34,3 @@ uint32_t roast_crc32c_by_tables(uint32_t crc, const void *data, size_t len) {
         crc = (crc >> 8) ^ table[0][(crc ^ *p) & 0xff];
     return ~crc;
 }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <nmmintrin.h>
-#include <string.h>
-
-/* The processor's own instruction: a record is checksummed twice on each level of a reduction, which by tables would
- * take longer than all other work on it. */
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data,
-                                                                 size_t len) {
-    const uint8_t *p = data;
-    uint64_t wide = (uint32_t)~crc, word;
-    for (; len >= sizeof word; p += sizeof word, len -= sizeof word) {
-        memcpy(&word, p, sizeof word);
-        wide = _mm_crc32_u64(wide, word);
-    }
-    for (; len > 0; p++, len--)
-        wide = _mm_crc32_u8((uint32_t)wide, *p);
-    return ~(uint32_t)wide;
-}
-
-uint32_t roast_crc32c(uint32_t crc, const void *data, size_t len) {
-    return (__builtin_cpu_supports("sse4.2") ? by_instruction : roast_crc32c_by_tables)(crc, data,
-                                                                                        len);
-}
-#else
-uint32_t roast_crc32c(uint32_t crc, const void *data, size_t len) {
-    return roast_crc32c_by_tables(crc, data, len);
-}
-#endif

@@ -7,7 +7,5 @@
 
 /* Continues a checksum with the bytes of `data`; crc is 0 at the beginning. */
 uint32_t roast_crc32c(uint32_t crc, const void *data, size_t len);
-/* The same where the processor has no instruction for it. */
-uint32_t roast_crc32c_by_tables(uint32_t crc, const void *data, size_t len);
 
 #endif

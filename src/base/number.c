@@ -57,6 +57,14 @@ size_t roast_number_text(double value, char out[ROAST_NUMBER_TEXT]) {
     return strlen(out);
 }
 
+size_t roast_number_unknown_to_json(const char *at, size_t left) {
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (left >= strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
 /* ---- sums ---- */
 
 int64_t roast_add_capped(int64_t a, int64_t b) {

@@ -18,4 +18,8 @@ enum { ROAST_NUMBER_TEXT = 40 }; /* bytes that any number needs, terminator incl
  * number. The length. */
 size_t roast_number_text(double value, char out[ROAST_NUMBER_TEXT]);
 
+/* The length of a number that Python writes into JSON and JSON does not know, "NaN" or "-Infinity", at the beginning of
+ * so many bytes; 0: none begins there. */
+size_t roast_number_unknown_to_json(const char *at, size_t left);
+
 #endif

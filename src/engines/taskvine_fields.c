@@ -1,9 +1,10 @@
 #include "engines/taskvine_fields.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/json_scan.h"
+#include "base/number.h"
 #include "roast/attempts.h"
 
 enum { YEAR_S = 366 * 86400 };
@@ -53,26 +54,20 @@ int64_t roast_field_duration(roast_str field) {
     return roast_field_number(field, YEAR_S * INT64_C(1000000), &us) ? us : -1;
 }
 
-static double value_of(roast_str text) {
-    roast_json_scan list = roast_json_scan_begin(text);
-    roast_json_number number;
-    roast_str item;
-    if (!roast_json_scan_item(&list, &item) || !roast_json_scan_number(item, &number) ||
-        !isfinite(number.real))
+/* TaskVine writes no blanks, and units without quotes in them. The object ends with a brace, where a number ends. */
+static double value_of(roast_str object, const char *name) {
+    char front[64], *end;
+    int len = snprintf(front, sizeof front, "\"%s\":[", name);
+    const char *at = memmem(object.data, object.len, front, (size_t)len);
+    if (at == NULL || strchr("-0123456789", at[len]) == NULL)
         return NAN;
-    return number.real;
+    double value = roast_number_read(at + len, &end);
+    return (*end == ',' || *end == ']') && isfinite(value) ? value : NAN;
 }
 
 void roast_resources_read(roast_str object, roast_resource *wanted, unsigned count) {
-    roast_json_scan scan = roast_json_scan_begin(object);
-    roast_str key, value;
     for (unsigned i = 0; i < count; i++)
-        wanted[i].value = NAN;
-    while (object.data != NULL && roast_json_scan_member(&scan, &key, &value))
-        for (unsigned i = 0; i < count; i++)
-            if (key.len > 0 && key.data[0] == wanted[i].name[0] &&
-                roast_field_is(key, wanted[i].name))
-                wanted[i].value = value_of(value);
+        wanted[i].value = object.data != NULL ? value_of(object, wanted[i].name) : NAN;
 }
 
 int64_t roast_resource_moment(double seconds) {

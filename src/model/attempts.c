@@ -1,25 +1,12 @@
 /* Tries, workers, departures; a row is written and read in attempts_rows.c. */
 #include "model/attempts_internal.h"
+#include "base/names.h"
 
 static const char *const where = "attempts";
 
-const char *roast_attempt_kind_name(roast_attempt_kind kind) {
-    static const char *const names[] = {
-#define X(name, words) words,
-        ROAST_ATTEMPT_KINDS(X)
-#undef X
-    };
-    return (unsigned)kind < ROAST_KIND_COUNT ? names[kind] : "unknown";
-}
+ROAST_NAMES(roast_attempt_kind_name, roast_attempt_kind, ROAST_ATTEMPT_KINDS, ROAST_NAME_IN_WORDS)
 
-const char *roast_outcome_name(roast_outcome outcome) {
-    static const char *const names[] = {
-#define X(name, words) words,
-        ROAST_OUTCOMES(X)
-#undef X
-    };
-    return (unsigned)outcome < ROAST_OUTCOME_COUNT ? names[outcome] : "unknown";
-}
+ROAST_NAMES(roast_outcome_name, roast_outcome, ROAST_OUTCOMES, ROAST_NAME_IN_WORDS)
 
 /* ---- life ---- */
 static roast_status no_memory(roast_status status, roast_error *err) {

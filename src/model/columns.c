@@ -1,4 +1,5 @@
 #include "model/columns_internal.h"
+#include "base/names.h"
 
 static size_t width_of(roast_cell cell) {
     return cell == ROAST_CELL_TEXT ? sizeof(int32_t) : sizeof(int64_t);
@@ -10,14 +11,7 @@ static size_t bitmap_size(uint64_t rows) {
 
 /* ---- life ---- */
 
-const char *roast_table_name(roast_table table) {
-    static const char *const names[] = {
-#define X(name) #name,
-        ROAST_TABLE_LIST(X)
-#undef X
-    };
-    return (unsigned)table < ROAST_TABLES ? names[table] : "unknown";
-}
+ROAST_NAMES(roast_table_name, roast_table, ROAST_TABLE_LIST, ROAST_NAME_ITSELF)
 
 static roast_status make_table(const roast_run *run, roast_table table, roast_columns **out) {
     switch (table) {

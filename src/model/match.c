@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/buffer.h"
 #include "base/intern.h"
 
 void roast_match_reset(roast_match *match) {
     roast_free(match->chunks);
-    roast_free(match->first);
     *match = (roast_match){0};
 }
 
@@ -78,81 +78,20 @@ static int compare(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static size_t bucket_of(const roast_match *match, uint64_t key) {
-    return match->bits == 0 ? 0 : (size_t)(key >> (64 - match->bits));
-}
-
-/* Few at a time: a call of qsort takes longer than to sort a bucket. */
-static void sort_bucket(roast_match_chunk *chunks, size_t count) {
-    enum { FEW = 8 };
-    if (count > FEW) {
-        qsort(chunks, count, sizeof *chunks, compare);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        roast_match_chunk one = chunks[i];
-        size_t at = i;
-        for (; at > 0 && compare(&one, &chunks[at - 1]) < 0; at--)
-            chunks[at] = chunks[at - 1];
-        chunks[at] = one;
-    }
-}
-
-/* Chunks into their buckets: keys are hashes, so that the buckets are small, and sorting each is less work than sorting
- * all chunks. `sorted` has room for all of them. */
-static void fill_buckets(roast_match *match, roast_match_chunk *sorted) {
-    size_t buckets = (size_t)1 << match->bits;
-    uint32_t *next =
-        match->first + 1; /* moves on to the end of its bucket, which is the next one's beginning */
-    for (size_t i = 0; i < match->count; i++)
-        next[bucket_of(match, match->chunks[i].key) + 1]++;
-    for (size_t b = 0; b < buckets; b++)
-        next[b + 1] += next[b];
-    for (size_t i = 0; i < match->count; i++)
-        sorted[next[bucket_of(match, match->chunks[i].key)]++] = match->chunks[i];
-    for (size_t b = 0; b < buckets; b++)
-        sort_bucket(sorted + match->first[b], match->first[b + 1] - match->first[b]);
-}
-
-roast_status roast_match_sort(roast_match *match) {
-    unsigned bits = 0;
-    while (bits < 31 && ((size_t)2 << bits) <= match->count)
-        bits++;
-    uint32_t *first = roast_alloc_zero((((size_t)1 << bits) + 2) * sizeof *first);
-    roast_match_chunk *sorted = roast_alloc((match->count + 1) * sizeof *sorted);
-    if (first == NULL || sorted == NULL) {
-        roast_free(first);
-        roast_free(sorted);
-        return ROAST_ENOMEM;
-    }
-    roast_free(match->first);
-    match->first = first;
-    match->bits = bits;
-    fill_buckets(match, sorted);
-    roast_free(match->chunks);
-    match->chunks = sorted;
-    match->capacity = match->count + 1;
-    return ROAST_OK;
+void roast_match_sort(roast_match *match) {
+    if (match->count > 0)
+        qsort(match->chunks, match->count, sizeof *match->chunks, compare);
 }
 
 /* The place of the first chunk that is not before the wanted one. */
 static size_t place_of(const roast_match *match, const roast_match_chunk *wanted) {
-    size_t bucket = bucket_of(match, wanted->key), low = match->first[bucket],
-           high = match->first[bucket + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&match->chunks[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    ROAST_BISECT(at, match->count, compare(&match->chunks[at], wanted) < 0);
+    return at;
 }
 
 uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worker, int64_t when) {
     const roast_match_chunk wanted = {.key = key, .when = when, .worker = worker};
-    if (match->first == NULL)
-        return ROAST_NO_MATCH;
     size_t low = place_of(match, &wanted);
     const roast_match_chunk *found = NULL;
     for (size_t i = low > 0 ? low - 1 : 0; i < match->count && i <= low; i++) {
@@ -171,7 +110,7 @@ uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worke
 
 uint32_t roast_match_find_within(const roast_match *match, uint64_t thread, uint32_t worker,
                                  int64_t from, int64_t to) {
-    if (match->first == NULL || match->without_key == 0 || thread == 0)
+    if (match->without_key == 0 || thread == 0)
         return ROAST_NO_MATCH;
     const roast_match_chunk behind = {
         .key = key_of_thread(thread), .when = to, .worker = worker, .number = UINT32_MAX};
@@ -182,20 +121,13 @@ uint32_t roast_match_find_within(const roast_match *match, uint64_t thread, uint
     return found ? last->number : ROAST_NO_MATCH;
 }
 
-void roast_match_find_all(const roast_match *match, const roast_match_try *tries, size_t count,
-                          uint32_t *numbers) {
-    for (size_t i = 0; match->first != NULL && i < count; i++)
-        __builtin_prefetch(&match->first[bucket_of(match, tries[i].key)]);
-    for (size_t i = 0; match->first != NULL && i < count; i++)
-        __builtin_prefetch(&match->chunks[match->first[bucket_of(match, tries[i].key)]]);
-    for (size_t i = 0; i < count; i++) {
-        const roast_match_try *one = &tries[i];
-        numbers[i] = one->key != 0 ? roast_match_find(match, one->key, one->worker, one->when)
-                                   : ROAST_NO_MATCH;
-        if (numbers[i] == ROAST_NO_MATCH && one->key != 0)
-            numbers[i] = roast_match_find(match, one->key, ROAST_NO_WORKER, one->when);
-        if (numbers[i] == ROAST_NO_MATCH)
-            numbers[i] =
-                roast_match_find_within(match, one->thread, one->worker, one->when, one->until);
-    }
+uint32_t roast_match_find_try(const roast_match *match, const roast_match_try *one) {
+    uint32_t number = ROAST_NO_MATCH;
+    if (one->key != 0)
+        number = roast_match_find(match, one->key, one->worker, one->when);
+    if (number == ROAST_NO_MATCH && one->key != 0)
+        number = roast_match_find(match, one->key, ROAST_NO_WORKER, one->when);
+    return number != ROAST_NO_MATCH
+               ? number
+               : roast_match_find_within(match, one->thread, one->worker, one->when, one->until);
 }

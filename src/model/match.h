@@ -30,8 +30,6 @@ typedef struct roast_match {
     roast_match_chunk *chunks;
     size_t capacity, count;
     size_t without_key;
-    uint32_t *first; /* of each bucket: the place of its first chunk; one more for the end */
-    unsigned bits;   /* a bucket holds the keys with the same topmost bits, about one chunk */
 } roast_match;
 
 void roast_match_reset(roast_match *match);
@@ -39,8 +37,7 @@ void roast_match_reset(roast_match *match);
  * ROAST_ENOMEM, ROAST_ELIMIT. */
 roast_status roast_match_add(roast_match *match, const roast_chunk *chunk, uint32_t worker,
                              uint32_t number);
-/* ROAST_ENOMEM. */
-roast_status roast_match_sort(roast_match *match);
+void roast_match_sort(roast_match *match);
 /* The key of a try as a number for roast_match_find; 0: it has none. */
 uint64_t roast_match_key(const roast_attempt *attempt);
 /* The number of the chunk that ran in a try which began at `when` (us since 1970), or ROAST_NO_MATCH. Of several tries
@@ -50,17 +47,15 @@ uint32_t roast_match_find(const roast_match *match, uint64_t key, uint32_t worke
  * tries inside a task the last one made its result. */
 uint32_t roast_match_find_within(const roast_match *match, uint64_t thread, uint32_t worker,
                                  int64_t from, int64_t to);
-/* The same for several tries at once, of which those with the key 0 have no match: in a large run every one is a wait for
- * memory, and the processor then waits for all of them at the same time. */
+/* By the key on its worker, by the key alone, or by the thread: what is first found. */
 typedef struct roast_match_try {
-    uint64_t key;
+    uint64_t key; /* 0: it has none */
     int64_t when;
     uint32_t worker;
     uint64_t thread; /* 0: not known */
     int64_t until;   /* it has ended by then */
 } roast_match_try;
-void roast_match_find_all(const roast_match *match, const roast_match_try *tries, size_t count,
-                          uint32_t *numbers);
+uint32_t roast_match_find_try(const roast_match *match, const roast_match_try *one);
 /* How far two moments lie apart. */
 uint64_t roast_match_distance(int64_t a, int64_t b);
 

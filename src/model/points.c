@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "model/series_internal.h"
 
 typedef struct reading_row {
@@ -109,15 +110,9 @@ static void put_in_order(worker_rows *worker) {
 
 /* The index of the first row of ordered rows that is not before `when`. */
 static size_t find_row(const worker_rows *worker, int64_t when) {
-    size_t low = 0, high = worker->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (worker->rows[middle].when < when)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    ROAST_BISECT(at, worker->count, worker->rows[at].when < when);
+    return at;
 }
 
 /* The row of this very moment, or NULL. */
@@ -224,18 +219,12 @@ static void order_moments(moment_list *moments) {
 
 /* The place of a moment among the ordered ones, or their number; *expected is where it may be, then the one behind. */
 static size_t find_moment(const moment_list *moments, int64_t when, size_t *expected) {
-    size_t low = 0, high = moments->ordered;
-    if (*expected < high && moments->at[*expected] == when)
+    size_t at;
+    if (*expected < moments->ordered && moments->at[*expected] == when)
         return (*expected)++;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (moments->at[middle] < when)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *expected = low + 1;
-    return low < moments->ordered && moments->at[low] == when ? low : moments->ordered;
+    ROAST_BISECT(at, moments->ordered, moments->at[at] < when);
+    *expected = at + 1;
+    return at < moments->ordered && moments->at[at] == when ? at : moments->ordered;
 }
 
 static roast_status add_moment(moment_list *moments, int64_t when, size_t *expected,

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "base/varint.h"
 #include "model/chunklog_internal.h"
+#include "base/names.h"
 
 typedef struct meta_entry {
     roast_str key, value;
@@ -321,14 +322,7 @@ uint64_t roast_run_replayed(const roast_run *run) {
 }
 
 /* ---- phases of the client ---- */
-const char *roast_phase_name(roast_phase_kind kind) {
-    static const char *const names[] = {
-#define X(name) #name,
-        ROAST_PHASES(X)
-#undef X
-    };
-    return (unsigned)kind < ROAST_PHASE_COUNT ? names[kind] : "unknown";
-}
+ROAST_NAMES(roast_phase_name, roast_phase_kind, ROAST_PHASES, ROAST_NAME_ITSELF)
 
 roast_status roast_run_add_phase(roast_run *run, const roast_phase *phase, roast_error *err) {
     if ((unsigned)phase->kind >= ROAST_PHASE_COUNT || !isfinite(phase->start) ||

@@ -340,7 +340,7 @@ static roast_status pack(roast_task_lanes *lanes) {
 
 static roast_status build(roast_task_lanes *lanes, const roast_run *run, size_t most) {
     ROAST_TRY(read_run(lanes, run, most));
-    ROAST_TRY(roast_match_sort(&lanes->match));
+    roast_match_sort(&lanes->match);
     pair_up(lanes);
     roast_match_reset(&lanes->match);
     ROAST_TRY(join_pairs(lanes));

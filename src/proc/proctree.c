@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/buffer.h"
 
 static const char where[] = "roast_proctree_new";
@@ -72,15 +73,9 @@ static bool reserve(roast_processes *processes, size_t need) {
 /* ---- members ---- */
 
 static roast_listed *find_listed(const roast_listing *listing, int64_t pid) {
-    size_t low = 0, high = listing->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (listing->at[middle].pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < listing->count && listing->at[low].pid == pid ? &listing->at[low] : NULL;
+    size_t at;
+    ROAST_BISECT(at, listing->count, listing->at[at].pid < pid);
+    return at < listing->count && listing->at[at].pid == pid ? &listing->at[at] : NULL;
 }
 
 /* The parent of a new process; NULL: it has none, or another process has got its number. A child does not start before

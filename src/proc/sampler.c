@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include <sys/prctl.h>
 #endif
 
-#include "base/thread.h"
 #include "proc/probe.h"
 
 enum { IDLE_TICKS = 5 };
@@ -160,6 +160,16 @@ static void *run_thread(void *unused) {
     return unused;
 }
 
+/* Without signals: they are for the program's own threads. */
+static bool start_without_signals(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&thread, NULL, run_thread, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
 static void start_thread(void) {
     uint64_t rss_bytes;
     state = IMPOSSIBLE;
@@ -167,7 +177,7 @@ static void start_thread(void) {
         file = roast_rss_open(proc_root);
     if (file < 0 || !roast_rss_read(file, &rss_bytes))
         return;
-    if (roast_thread_start(&thread, run_thread, NULL)) {
+    if (start_without_signals()) {
         state = AWAKE;
         stats.thread_starts++;
     }

@@ -229,22 +229,13 @@ static void copy_character(roast_sink *sink, uint32_t code, roast_str bytes) {
         put_character(sink, code, bytes);
 }
 
-/* The length of a number that Python writes and JSON does not know; 0: none begins here. */
-static size_t no_number(const char *at, size_t left) {
-    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (left >= strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
-            return strlen(words[i]);
-    return 0;
-}
-
 static void copy_json(roast_sink *sink, roast_str text) {
     const char *at = text.data;
     for (size_t left = text.len, len; left > 0; at += len, left -= len) {
         if (*at == '"') {
             len = string_length(at, left);
             roast_text_put_by(sink, (roast_str){at, len}, "", copy_character);
-        } else if ((len = no_number(at, left)) > 0) {
+        } else if ((len = roast_number_unknown_to_json(at, left)) > 0) {
             roast_sink_puts(sink, "null");
         } else {
             len = 1; /* A line feed would break what has one line a record. */

@@ -16,17 +16,8 @@ roast_status roast_found_no_memory(roast_error *err);
 roast_status roast_found_copy(roast_found *found, roast_str text, const char **out,
                               roast_error *err);
 
-/* When the run began, in seconds since 1970. */
-void roast_found_set_start(roast_found_entry *entry, double start);
-/* What follows from other values: the number of the chunk size, the text of the workers. */
-roast_status roast_found_finish_texts(roast_found *found, roast_found_entry *entry,
-                                      roast_value peak_workers, roast_error *err);
-
 /* Takes what a metadata.json says. *whole: it is JSON, as far as it is read, with the types that it should have. */
 roast_status roast_found_take(roast_found *found, roast_found_entry *entry, roast_str metadata,
                               const roast_found_wanted *wanted, bool *whole, roast_error *err);
-/* Reads an entry from its metadata.json. *done false: run.sqlite or metrics.json must be read. */
-roast_status roast_found_quick(roast_found *found, roast_found_entry *entry,
-                               const roast_found_wanted *wanted, bool *done, roast_error *err);
 
 #endif

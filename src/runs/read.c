@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "roast/legacy.h"
 #include "roast/measurement.h"
 #include "runs/found.h"
 
 /* ---- values ---- */
 
-void roast_found_set_start(roast_found_entry *entry, double start) {
+static void set_start(roast_found_entry *entry, double start) {
     entry->have_when = fabs(start) < 9e9;
     if (entry->have_when)
         entry->when = (roast_utc){(int64_t)(start * 1e9)};
@@ -25,8 +27,8 @@ static void take_chunksize(roast_found_entry *entry, const char *text) {
         entry->figures[ROAST_FOUND_chunksize] = roast_value_int(number);
 }
 
-roast_status roast_found_finish_texts(roast_found *found, roast_found_entry *entry,
-                                      roast_value peak_workers, roast_error *err) {
+static roast_status finish_texts(roast_found *found, roast_found_entry *entry,
+                                 roast_value peak_workers, roast_error *err) {
     char digits[32];
     take_chunksize(entry, entry->facts[ROAST_FACT_chunksize]);
     if (peak_workers.kind == ROAST_VALUE_NONE)
@@ -55,7 +57,7 @@ static roast_status take_texts(roast_found *found, roast_found_entry *entry, con
     ROAST_TRY(roast_measurement_datasets(metrics, datasets, err));
     if (datasets[0] != '\0')
         ROAST_TRY(roast_found_copy(found, roast_str_of(datasets), &entry->datasets, err));
-    return roast_found_finish_texts(found, entry, roast_metrics_get(metrics, "peak_workers"), err);
+    return finish_texts(found, entry, roast_metrics_get(metrics, "peak_workers"), err);
 }
 
 static roast_status take_all(roast_found *found, roast_found_entry *entry, const roast_run *head,
@@ -63,10 +65,85 @@ static roast_status take_all(roast_found *found, roast_found_entry *entry, const
                              roast_error *err) {
     roast_run_clock clock = roast_run_get_clock(head);
     if (clock.have)
-        roast_found_set_start(entry, clock.start);
+        set_start(entry, clock.start);
     entry->outcome = roast_ending_outcome(roast_run_ending_view(head));
     take_metrics(entry, metrics, wanted);
     return take_texts(found, entry, head, metrics, err);
+}
+
+/* ---- ours, by metadata.json alone ---- */
+
+/* A larger one is no small file: the run has texts of the user's own in it. */
+enum { LARGEST = 256 << 10 };
+
+static roast_value value_of(const json_t *value) {
+    if (json_is_integer(value))
+        return roast_value_int(json_integer_value(value));
+    return json_is_real(value) ? roast_value_real(json_real_value(value)) : roast_value_none();
+}
+
+/* An absent text stays absent; what is no text makes the file not whole. */
+static roast_status copy_json(roast_found *found, const json_t *value, const char **out,
+                              bool *whole, roast_error *err) {
+    *whole = *whole && (value == NULL || json_is_string(value));
+    if (!json_is_string(value))
+        return ROAST_OK;
+    roast_str text = {json_string_value(value), json_string_length(value)};
+    return roast_found_copy(found, text, out, err);
+}
+
+static roast_status take_metadata(roast_found *found, roast_found_entry *entry, const json_t *root,
+                                  const roast_found_wanted *wanted, bool *whole, roast_error *err) {
+    const json_t *facts = json_object_get(root, "provenance");
+    const json_t *metrics = json_object_get(root, "metrics");
+    const char *outcome = json_string_value(json_object_get(root, "outcome"));
+    double start = roast_value_number(value_of(json_object_get(root, "t_start")));
+    *whole = json_is_object(root) && (facts == NULL || json_is_object(facts)) &&
+             (metrics == NULL || json_is_object(metrics));
+    entry->outcome = outcome != NULL ? roast_end_find(roast_str_of(outcome)) : ROAST_END_unknown;
+    if (fabs(start) < 9e9)
+        set_start(entry, start);
+    for (int i = 0; i < ROAST_FOUND_FIGURE_COUNT; i++)
+        entry->figures[i] = value_of(json_object_get(metrics, roast_found_figures[i].key));
+    if (wanted->metric != NULL)
+        entry->extra = value_of(json_object_get(metrics, wanted->metric));
+    ROAST_TRY(copy_json(found, json_object_get(root, "datasets"), &entry->datasets, whole, err));
+    ROAST_TRY(copy_json(found, json_object_get(facts, "processor"), &entry->processor, whole, err));
+    for (int i = 0; i < ROAST_FACT_COUNT; i++)
+        ROAST_TRY(copy_json(found,
+                            json_object_get(facts, roast_trend_fact_name((roast_trend_fact)i)),
+                            &entry->facts[i], whole, err));
+    return finish_texts(found, entry, value_of(json_object_get(metrics, "peak_workers")), err);
+}
+
+roast_status roast_found_take(roast_found *found, roast_found_entry *entry, roast_str metadata,
+                              const roast_found_wanted *wanted, bool *whole, roast_error *err) {
+    json_error_t fault;
+    json_t *root = json_loadb(metadata.data, metadata.len, JSON_ALLOW_NUL, &fault);
+    *whole = false;
+    if (root == NULL)
+        return json_error_code(&fault) == json_error_out_of_memory ? roast_found_no_memory(err)
+                                                                   : ROAST_OK;
+    roast_status status = take_metadata(found, entry, root, wanted, whole, err);
+    json_decref(root);
+    return status;
+}
+
+/* *done false: run.sqlite or metrics.json must be read. */
+static roast_status read_metadata(roast_found *found, roast_found_entry *entry,
+                                  const roast_found_wanted *wanted, bool *done, roast_error *err) {
+    char *bytes;
+    size_t len;
+    *done = false;
+    roast_status status =
+        roast_store_glance(entry->path, "metadata.json", LARGEST, &bytes, &len, err);
+    if (status != ROAST_OK)
+        return status == ROAST_ENOMEM ? status : ROAST_OK;
+    roast_str metadata = roast_measurement_checked((roast_str){bytes, len});
+    if (metadata.data != NULL)
+        status = roast_found_take(found, entry, metadata, wanted, done, err);
+    roast_free(bytes);
+    return status;
 }
 
 /* ---- ours ---- */
@@ -165,7 +242,7 @@ static roast_status read_entry(roast_found *found, roast_found_entry *entry,
     clear(entry);
     if (entry->kind == ROAST_STORE_LEGACY)
         return wanted->facts ? load_legacy(found, entry, wanted, err) : peek_legacy(entry, err);
-    ROAST_TRY(roast_found_quick(found, entry, wanted, &done, err));
+    ROAST_TRY(read_metadata(found, entry, wanted, &done, err));
     if (done)
         return ROAST_OK;
     clear(entry);

@@ -134,7 +134,6 @@ static void test_crc_known_answers(void **state) {
     uint8_t bytes[32] = {0};
     assert_int_equal(0, roast_crc32c(0, NULL, 0));
     assert_int_equal(0xe3069283u, roast_crc32c(0, "123456789", 9));
-    assert_int_equal(0xe3069283u, roast_crc32c_by_tables(0, "123456789", 9));
     assert_int_equal(0x8a9136aau, roast_crc32c(0, bytes, 32));
     memset(bytes, 0xff, sizeof bytes);
     assert_int_equal(0x62a8ab43u, roast_crc32c(0, bytes, 32));
@@ -160,11 +159,8 @@ static void test_crc_all_lengths_and_alignments(void **state) {
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * i * 31 + 7);
     for (size_t from = 0; from < 16; from += 1 + from / 2)
-        for (size_t len = 0; len <= 1800; len++) {
-            uint32_t expected = slow_crc(bytes + from, len);
-            assert_int_equal(expected, roast_crc32c(0, bytes + from, len));
-            assert_int_equal(expected, roast_crc32c_by_tables(0, bytes + from, len));
-        }
+        for (size_t len = 0; len <= 1800; len++)
+            assert_int_equal(slow_crc(bytes + from, len), roast_crc32c(0, bytes + from, len));
 }
 
 static void test_crc_in_pieces(void **state) {
@@ -176,7 +172,6 @@ static void test_crc_in_pieces(void **state) {
     for (size_t cut = 0; cut <= sizeof bytes; cut++) {
         uint32_t crc = roast_crc32c(0, bytes, cut);
         assert_int_equal(whole, roast_crc32c(crc, bytes + cut, sizeof bytes - cut));
-        assert_int_equal(whole, roast_crc32c_by_tables(crc, bytes + cut, sizeof bytes - cut));
     }
 }
 

@@ -401,13 +401,16 @@ static void test_all_tables(void **state) {
     save(run);
     roast_run_free(run);
     run = load();
-    assert_ok(roast_sql_new(run, &sql, &err), err);
+    roast_metrics *metrics;
+    assert_ok(roast_metrics_new(&metrics, &err), err);
+    assert_ok(roast_sql_new(run, metrics, &sql, &err), err);
     for (size_t i = 0; i < COUNT_OF(questions); i++) {
         double value = number_of(sql, questions[i].sql);
         if (!(fabs(value - questions[i].value) <= 1e-9 * fabs(value)))
             fail_msg("%s: %g", questions[i].sql, value);
     }
     roast_sql_free(sql);
+    roast_metrics_free(metrics);
     roast_run_free(run);
 }
 
@@ -432,7 +435,9 @@ static void test_tables_are_the_columns(void **state) {
     roast_error err;
     roast_sql *sql;
     roast_run *run = rich_run();
-    assert_ok(roast_sql_new(run, &sql, &err), err);
+    roast_metrics *metrics;
+    assert_ok(roast_metrics_new(&metrics, &err), err);
+    assert_ok(roast_sql_new(run, metrics, &sql, &err), err);
     for (int table = 0; table < ROAST_TABLES; table++) {
         roast_columns *columns;
         assert_ok(roast_columns_new(run, table, &columns, &err), err);
@@ -457,6 +462,7 @@ static void test_tables_are_the_columns(void **state) {
         roast_columns_free(columns);
     }
     roast_sql_free(sql);
+    roast_metrics_free(metrics);
     roast_run_free(run);
 }
 

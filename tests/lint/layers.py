@@ -4,7 +4,7 @@ A part may use itself and what stands before it in its list.
 """
 
 # src/<layer>, from the bottom.
-C_LAYERS = ["base", "proc", "model", "engines", "store", "metrics", "plot", "analyse", "render", "runs"]
+C_LAYERS = ["base", "proc", "model", "engines", "store", "metrics", "sql", "plot", "analyse", "render", "runs"]
 
 # include/roast/<header>: the layer whose face it is.
 PUBLIC_HEADERS = {
@@ -29,7 +29,7 @@ PUBLIC_HEADERS = {
     "lanes.h": "plot",
     "spread.h": "plot",
     "tasks.h": "plot",
-    "sql.h": "store",
+    "sql.h": "sql",
     "legacy.h": "store",
     "metrics.h": "metrics",
     "budget.h": "analyse",
@@ -61,7 +61,7 @@ PUBLIC_HEADERS = {
 ROOMS = {
     "ext": ["common", "records", "worker", "scheduler", "run", "show"],
     "src/analyse": ["statistics", "budget", "diagnose", "failures", "compare", "what_if", "advise"],
-    "src/store": ["database", "place", "write", "read", "sql", "legacy"],
+    "src/store": ["database", "place", "write", "read", "legacy"],
 }
 
 # python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.

@@ -2,17 +2,11 @@
 #include <string.h>
 
 #include "analyse/budget/internal.h"
+#include "base/names.h"
 #include "metrics/catalogue.h"
 #include "roast/figures.h"
 
-const char *roast_budget_part_name(roast_budget_part part) {
-    static const char *const names[] = {
-#define X(name) #name,
-        ROAST_BUDGET_PARTS(X)
-#undef X
-    };
-    return (unsigned)part < ROAST_PART_COUNT ? names[part] : "unknown";
-}
+ROAST_NAMES(roast_budget_part_name, roast_budget_part, ROAST_BUDGET_PARTS, ROAST_NAME_ITSELF)
 
 const char *roast_budget_part_label(roast_budget_part part) {
     static const uint32_t rows[] = {
@@ -23,14 +17,7 @@ const char *roast_budget_part_label(roast_budget_part part) {
     return (unsigned)part < ROAST_PART_COUNT ? roast_catalogue_at(rows[part])->label : "unknown";
 }
 
-const char *roast_budget_split_name(roast_budget_split split) {
-    static const char *const names[] = {
-#define X(name) #name,
-        ROAST_BUDGET_SPLITS(X)
-#undef X
-    };
-    return (unsigned)split < ROAST_SPLIT_COUNT ? names[split] : "unknown";
-}
+ROAST_NAMES(roast_budget_split_name, roast_budget_split, ROAST_BUDGET_SPLITS, ROAST_NAME_ITSELF)
 
 /* ---- rows ---- */
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analyse/budget/internal.h"
+#include "base/bisect.h"
 
 roast_status roast_budget_cpu_load(const roast_series *series, uint32_t worker,
                                    roast_budget_cpu *cpu) {
@@ -25,14 +26,8 @@ roast_status roast_budget_cpu_load(const roast_series *series, uint32_t worker,
 }
 
 static double total_at(const roast_budget_cpu *cpu, int64_t when) {
-    size_t low = 0, high = cpu->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cpu->points[middle].when <= when)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    ROAST_BISECT(low, cpu->count, cpu->points[low].when <= when);
     if (low == 0)
         return 0;
     const roast_budget_cpu_point *last = &cpu->points[low - 1];

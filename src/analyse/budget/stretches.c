@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyse/budget/internal.h"
+#include "base/bisect.h"
 
 roast_status roast_stretches_add(roast_stretches *set, int64_t from, int64_t to) {
     if (from >= to)
@@ -45,15 +46,9 @@ void roast_stretches_join(roast_stretches *set) {
 }
 
 const roast_stretch *roast_stretches_last(const roast_stretches *set, int64_t when) {
-    size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->list[middle].from <= when)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? &set->list[low - 1] : NULL;
+    size_t at;
+    ROAST_BISECT(at, set->count, set->list[at].from <= when);
+    return at > 0 ? &set->list[at - 1] : NULL;
 }
 
 static int64_t before(const roast_stretches *set, int64_t when) {

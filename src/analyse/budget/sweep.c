@@ -46,8 +46,6 @@ static roast_status add_moment(sweep *s, moment_kind kind, int64_t when, uint64_
 
 static roast_status add_task(sweep *s, uint64_t index) {
     const roast_budget_task *task = &s->work->tasks[index];
-    if (task->chunk != ROAST_NONE)
-        __builtin_prefetch(&s->work->chunks[task->chunk]);
     if (task->start != ROAST_NO_TIME) {
         ROAST_TRY(add_moment(s, SENT, task->sent, index));
         ROAST_TRY(add_moment(s, START, task->start, index));
@@ -336,9 +334,6 @@ static void happen(sweep *s, const moment *next) {
     }
 }
 
-/* The tasks of a worker are scattered in memory: so many before one is needed, it is asked for. */
-enum { AHEAD = 16 };
-
 static roast_status sweep_worker(sweep *s) {
     roast_budget_work *work = s->work;
     const roast_budget_worker *worker = &work->workers[s->worker];
@@ -348,11 +343,8 @@ static roast_status sweep_worker(sweep *s) {
         ROAST_TRY(add_moment(s, LIFE_BEGINS, life->from, worker->first_life + i));
     }
     const uint32_t *order = work->order + worker->first_task;
-    for (uint64_t i = 0; i < worker->tasks; i++) {
-        if (i + AHEAD < worker->tasks)
-            __builtin_prefetch(&work->tasks[order[i + AHEAD]]);
+    for (uint64_t i = 0; i < worker->tasks; i++)
         ROAST_TRY(add_task(s, order[i]));
-    }
     for (uint32_t i = 0; i < worker->lives; i++) {
         const roast_budget_life *life = &work->lives[worker->first_life + i];
         ROAST_TRY(add_moment(s, LIFE_ENDS, life->to, worker->first_life + i));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/budget/internal.h"
+#include "base/bisect.h"
 #include "roast/attempts.h"
 
 /* ---- the tasks ---- */
@@ -21,29 +22,12 @@ static roast_status add_task(roast_budget_work *work, roast_budget_task task) {
     return ROAST_OK;
 }
 
-/* The tasks that were added last, and whose chunks are not known yet. */
-enum { TRIES = 64 };
-typedef struct unmatched {
-    roast_match_try tries[TRIES];
-    size_t count;
-} unmatched;
-
-static void find_chunks(roast_budget_work *work, unmatched *last) {
-    uint32_t chunks[TRIES];
-    roast_match_find_all(&work->match, last->tries, last->count, chunks);
-    for (size_t i = 0; i < last->count; i++)
-        work->tasks[work->task_count - last->count + i].chunk = chunks[i];
-    last->count = 0;
-}
-
-static void find_chunk_of(roast_budget_work *work, const roast_attempt *attempt, uint32_t worker,
-                          unmatched *last) {
+static uint32_t find_chunk_of(const roast_budget_work *work, const roast_attempt *attempt,
+                              uint32_t worker) {
     int64_t when = attempt->start_us != ROAST_NO_TIME ? attempt->start_us : attempt->ended_us;
     int64_t until = attempt->stop_us != ROAST_NO_TIME ? attempt->stop_us : attempt->ended_us;
-    last->tries[last->count++] =
-        (roast_match_try){roast_match_key(attempt), when, worker, attempt->thread, until};
-    if (last->count == TRIES)
-        find_chunks(work, last);
+    const roast_match_try one = {roast_match_key(attempt), when, worker, attempt->thread, until};
+    return roast_match_find_try(&work->match, &one);
 }
 
 static roast_task_use use_of(const roast_attempt *attempt, bool preprocessing) {
@@ -120,19 +104,13 @@ static int by_places(const void *a, const void *b) {
 static void add_repeated(roast_budget_work *work, const roast_budget_task *task,
                          const roast_budget_clocks *const *raised, size_t count) {
     roast_budget_clocks *chunk = &work->chunks[task->chunk], from = *chunk;
-    size_t low = 0, high = count;
+    size_t at;
     from.start = task->start;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_place(raised[middle], &from) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < count && by_place(raised[low], chunk) < 0; low++) {
-        chunk->repeated += (float)raised[low]->duration;
+    ROAST_BISECT(at, count, by_place(raised[at], &from) < 0);
+    for (; at < count && by_place(raised[at], chunk) < 0; at++) {
+        chunk->repeated += (float)raised[at]->duration;
         if (isnan(chunk->loaded)) /* the first one of the process */
-            chunk->loaded = raised[low]->loaded + (float)(chunk->start - raised[low]->start) / 1e6f;
+            chunk->loaded = raised[at]->loaded + (float)(chunk->start - raised[at]->start) / 1e6f;
     }
 }
 
@@ -170,8 +148,8 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
         workers[i] = roast_budget_worker_of(work, roast_attempts_worker(attempts, i));
     roast_attempt_cursor cursor;
     roast_attempt attempt;
-    unmatched last = {.count = 0};
-    roast_status status = roast_match_sort(&work->match);
+    roast_status status = ROAST_OK;
+    roast_match_sort(&work->match);
     roast_attempt_cursor_init(&cursor, attempts);
     while (status == ROAST_OK && roast_attempt_cursor_next(&cursor, &attempt)) {
         uint32_t worker = attempt.worker < count ? workers[attempt.worker] : ROAST_NONE;
@@ -185,17 +163,14 @@ static roast_status add_attempts(roast_budget_work *work, const roast_attempts *
                                   .stop = attempt.stop_us,
                                   .ended = attempt.ended_us,
                                   .worker = worker,
-                                  .chunk = ROAST_NONE,
+                                  .chunk = find_chunk_of(work, &attempt, worker),
                                   .use = (uint8_t)use_of(&attempt, preprocessing)};
         put_in_order(&task);
         status = add_task(work, task);
-        if (status == ROAST_OK)
-            find_chunk_of(work, &attempt, worker, &last);
         if (attempt.kind == ROAST_KIND_processing && task.start != ROAST_NO_TIME &&
             task.start > work->tail)
             work->tail = task.start;
     }
-    find_chunks(work, &last);
     roast_free(workers);
     roast_match_reset(&work->match);
     return status == ROAST_OK ? find_repeated(work) : status;

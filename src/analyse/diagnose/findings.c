@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/diagnose/internal.h"
+#include "base/names.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
@@ -36,14 +37,7 @@ const char *roast_finding_kind_why(roast_finding_kind kind) {
     return (unsigned)kind < ROAST_FINDING_KIND_COUNT ? kinds[kind][1] : "";
 }
 
-const char *roast_severity_name(roast_severity severity) {
-    static const char *const names[] = {
-#define X(name) #name,
-        ROAST_SEVERITIES(X)
-#undef X
-    };
-    return (unsigned)severity < ROAST_SEVERITY_COUNT ? names[severity] : "unknown";
-}
+ROAST_NAMES(roast_severity_name, roast_severity, ROAST_SEVERITIES, ROAST_NAME_ITSELF)
 
 /* ---- thresholds ---- */
 

@@ -1,7 +1,6 @@
 #include "store/database/db.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,52 +56,27 @@ roast_status roast_db_exec(sqlite3 *db, const char *sql, roast_error *err) {
     return code == SQLITE_OK ? ROAST_OK : roast_db_fail(db, sqlite3_extended_errcode(db), err);
 }
 
-/* ---- SQLite's access to files: the system's, but for two things ---- */
+/* ---- opening ---- */
 
-static sqlite3_vfs *below; /* the system's */
-static sqlite3_vfs layer;
-static bool registered;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+roast_status roast_db_check_path(const char *directory, roast_error *err) {
+    if (strlen(directory) <= ROAST_DB_MAX_PATH)
+        return ROAST_OK;
+    errno = ENAMETOOLONG;
+    return roast_error_set(err, ROAST_EIO, file, -1,
+                           "the path of a measurement has at most %d bytes", ROAST_DB_MAX_PATH);
+}
 
-/* Opening a pipe would wait for its other end. */
-static bool may_open(const char *name) {
+/* Opening a pipe would wait for its other end, and SQLite opens the files beside the database without asking. */
+static bool may_open(const char *path) {
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    char name[512]; /* a longer one is too long for SQLite */
     struct stat info;
-    return name == NULL || stat(name, &info) != 0 || S_ISREG(info.st_mode);
-}
-
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *opened, int flags,
-                     int *out_flags) {
-    char shared[ROAST_DB_MAX_PATH + sizeof "-shm"];
-    (void)vfs;
-    opened->pMethods = NULL;
-    /* SQLite opens the -shm file without asking. */
-    snprintf(shared, sizeof shared, "%s-shm", name != NULL ? name : "");
-    if (!may_open(name) || !may_open(shared))
-        return SQLITE_CANTOPEN;
-    return below->xOpen(below, name, opened, flags, out_flags);
-}
-
-/* As it is: the system's function knows no path beyond 512 bytes, and a measurement may lie deeper. */
-static int full_path(sqlite3_vfs *vfs, const char *name, int size, char *out) {
-    (void)vfs;
-    size_t len = strlen(name);
-    if (len >= (size_t)size)
-        return SQLITE_CANTOPEN;
-    memcpy(out, name, len + 1);
-    return SQLITE_OK;
-}
-
-static void register_layer(void) {
-    below = sqlite3_vfs_find(NULL);
-    if (below == NULL)
-        return;
-    layer = *below;
-    layer.zName = "roast";
-    layer.pNext = NULL;
-    layer.mxPathname = ROAST_DB_MAX_PATH;
-    layer.xOpen = open_file;
-    layer.xFullPathname = full_path;
-    registered = sqlite3_vfs_register(&layer, 0) == SQLITE_OK;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        if (stat(name, &info) == 0 && !S_ISREG(info.st_mode))
+            return false;
+    }
+    return true;
 }
 
 /* "file:PATH?immutable=1"; to be freed. NULL: no memory. */
@@ -118,20 +92,16 @@ static char *immutable_name(const char *path) {
     return name;
 }
 
-/* ---- opening ---- */
-
 static roast_status open_with(sqlite3 **db, const char *path, int flags, bool finished,
                               roast_error *err) {
-    pthread_once(&once, register_layer);
     *db = NULL;
-    if (!registered)
-        return roast_error_set(err, ROAST_EUNSUPPORTED, file, -1,
-                               "SQLite of this system does not work");
+    if (!may_open(path))
+        return roast_db_fail(NULL, SQLITE_CANTOPEN, err);
     char *name = finished ? immutable_name(path) : NULL;
     if (finished && name == NULL)
         return roast_error_set(err, ROAST_ENOMEM, file, -1, "no memory for %s", file);
     flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (finished ? SQLITE_OPEN_URI : 0);
-    int code = sqlite3_open_v2(finished ? name : path, db, flags, layer.zName);
+    int code = sqlite3_open_v2(finished ? name : path, db, flags, NULL);
     roast_free(name);
     if (code != SQLITE_OK)
         return roast_db_fail(*db, code, err);

@@ -12,10 +12,11 @@
 enum {
     ROAST_STORE_APPLICATION = 0x726f6173, /* "roas": the application id in the header of the file */
     ROAST_STORE_VERSION = 2,              /* raised with every change of the table or of a part */
-    ROAST_DB_MAX_PATH = 4096,
-    ROAST_DB_MAX_LIVE_PATH = 480, /* of a file that is being written: SQLite's own limit */
+    ROAST_DB_MAX_PATH = 468, /* bytes: SQLite's own limit, less the names of its files */
 };
 
+/* ROAST_EIO: the path of a measurement in which SQLite could not open a database. */
+roast_status roast_db_check_path(const char *directory, roast_error *err);
 /* A new file with an empty table, in a transaction. A crash may destroy the file until it is closed and synced:
  * there is no journal. */
 roast_status roast_db_create(sqlite3 **out, const char *path, roast_error *err);

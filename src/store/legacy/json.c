@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "store/legacy/internal.h"
 
 roast_status roast_legacy_damaged(roast_error *err, const char *file, const char *format, ...) {
@@ -14,20 +15,6 @@ roast_status roast_legacy_damaged(roast_error *err, const char *file, const char
 }
 
 /* ---- forms of Python that JSON does not have ---- */
-
-static bool begins(roast_str text, size_t at, const char *word) {
-    size_t len = strlen(word);
-    return text.len - at >= len && memcmp(text.data + at, word, len) == 0;
-}
-
-/* The length of a number that is none, at `at`; 0: there is none. */
-static size_t no_number(roast_str text, size_t at) {
-    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (begins(text, at, words[i]))
-            return strlen(words[i]);
-    return 0;
-}
 
 /* The code of "\uXXXX" at `at`; -1: it is not one. */
 static int escape_at(roast_str text, size_t at) {
@@ -84,7 +71,8 @@ static roast_status relax(roast_str text, roast_buffer *out) {
             len = escape_len(text, at, &lone);
             if (lone)
                 ROAST_TRY(replace(text, &kept, at, len, "\\ufffd", out));
-        } else if (!in_text && (len = no_number(text, at)) > 0) {
+        } else if (!in_text &&
+                   (len = roast_number_unknown_to_json(text.data + at, text.len - at)) > 0) {
             ROAST_TRY(replace(text, &kept, at, len, "null", out));
         }
         at += len > 0 ? len : 1;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/intern.h"
+#include "store/database/db.h"
 #include "store/place/temporary.h"
 
 static roast_status failed(const char *path, const char *what, roast_error *err) {
@@ -194,6 +195,7 @@ static bool may_take(occupant there, bool overwrite) {
 }
 
 roast_status roast_target_check(const roast_target *place, bool overwrite, roast_error *err) {
+    ROAST_TRY(roast_db_check_path(place->path, err));
     occupant there = occupant_of(place);
     return may_take(there, overwrite) ? ROAST_OK : refuse(place, there, err);
 }

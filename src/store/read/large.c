@@ -1,6 +1,5 @@
 /* The large parts of run.sqlite: chunks, series and attempts. */
 #include "store/read/read.h"
-#include "store/read/relay.h"
 
 /* ---- large parts: the first of a kind is taken, the others are appended to it ---- */
 
@@ -89,53 +88,32 @@ typedef struct growing { /* the run while its parts are added */
     bool seen[KINDS];
 } growing;
 
-static roast_status add_part(void *context, const roast_part *part, roast_error *err) {
-    growing *to = context;
-    bool first = !to->seen[part->kind];
-    to->seen[part->kind] = true;
-    roast_status status = kinds[part->kind].add(to->run, &part->bytes, first, err);
-    return roast_read_result(part->id, roast_str_of(kinds[part->kind].name), status, err);
-}
-
-/* The caller ends the relay, whatever the result is. */
-static roast_status walk_large(roast_part_walk *walk, growing *to, roast_relay **relay,
-                               int64_t *after, roast_error *err) {
-    enum { LARGE = 1 << 17 }; /* bytes: adding them takes ten times as long as starting a thread */
-    for (;;) {
-        bool there;
-        roast_part part = {0};
-        ROAST_TRY(roast_read_next(walk, &there, err));
-        if (!there)
-            return ROAST_OK;
-        part.id = *after = walk->id;
-        while (part.kind < KINDS &&
-               !roast_str_equal(walk->name, roast_str_of(kinds[part.kind].name)))
-            part.kind++;
-        if (part.kind == KINDS) /* of a later version */
-            continue;
-        if (*relay == NULL && walk->bytes.len >= LARGE)
-            *relay = roast_relay_begin(add_part, to);
-        part.bytes = walk->bytes;
-        if (*relay == NULL) {
-            ROAST_TRY(add_part(to, &part, err));
-        } else {
-            roast_relay_put(*relay, &part);
-            walk->bytes = part.bytes;
-        }
-    }
+static roast_status add_part(growing *to, const roast_part_walk *part, roast_error *err) {
+    size_t kind = 0;
+    while (kind < KINDS && !roast_str_equal(part->name, roast_str_of(kinds[kind].name)))
+        kind++;
+    if (kind == KINDS) /* of a later version */
+        return ROAST_OK;
+    bool first = !to->seen[kind];
+    to->seen[kind] = true;
+    return roast_read_result(part->id, part->name,
+                             kinds[kind].add(to->run, &part->bytes, first, err), err);
 }
 
 roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *err) {
     roast_part_walk walk = {.statement = NULL};
     growing to = {.run = store->head};
-    roast_relay *relay = NULL;
+    bool there = true;
     roast_status status = roast_part_walk_begin(&walk, store->db, ROAST_PARTS_LARGE, *after, err);
-    if (status == ROAST_OK)
-        status = walk_large(&walk, &to, &relay, after, err);
-    /* A part that could not be added comes before the one that could not be read. */
-    roast_status added = roast_relay_end(relay, err);
+    while (status == ROAST_OK && there) {
+        status = roast_read_next(&walk, &there, err);
+        if (status != ROAST_OK || !there)
+            break;
+        *after = walk.id;
+        status = add_part(&to, &walk, err);
+    }
     roast_part_walk_end(&walk);
-    return added != ROAST_OK ? added : status;
+    return status;
 }
 
 /* ---- chunks alone ---- */

@@ -25,12 +25,7 @@ static roast_status find_path(roast_store_live *live, roast_error *err) {
     live->path = roast_path_join(live->place.folder, live->place.name);
     if (live->path == NULL)
         return no_memory(err);
-    if (strlen(live->path) + sizeof "/" ROAST_STORE_DATABASE <= ROAST_DB_MAX_LIVE_PATH)
-        return ROAST_OK;
-    errno = ENAMETOOLONG;
-    return roast_error_set(err, ROAST_EIO, "measurement", -1,
-                           "the path of a live measurement has at most %d bytes",
-                           ROAST_DB_MAX_LIVE_PATH);
+    return roast_db_check_path(live->path, err);
 }
 
 /* From now on SQLite keeps a log next to the file, and readers do not wait. */
