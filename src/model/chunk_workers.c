@@ -1,6 +1,7 @@
 /* What chunks do not know of their tasks, from the tries: the worker, and when the task began. */
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "model/chunklog_internal.h"
 #include "model/match.h"
 #include "roast/attempts.h"
@@ -114,14 +115,8 @@ static roast_status add_raised(starts *s, const roast_chunk *chunk) {
 static bool raised_since(const starts *s, const roast_chunk *chunk, int64_t start_us) {
     raised_chunk wanted = raised_of(chunk);
     wanted.start_us = start_us;
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_thread(&s->raised[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    ROAST_BISECT(low, s->count, by_thread(&s->raised[low], &wanted) < 0);
     const raised_chunk *next = low < s->count ? &s->raised[low] : NULL;
     return next != NULL && next->origin == wanted.origin && next->thread == wanted.thread &&
            next->start_us < chunk->start_us;
@@ -148,7 +143,8 @@ static roast_status add_chunks(const roast_chunklog *log, const roast_attempts *
     roast_intern_reset(&workers);
     if (s->count > 0)
         qsort(s->raised, s->count, sizeof *s->raised, by_thread);
-    return status == ROAST_OK ? roast_match_sort(&s->match) : status;
+    roast_match_sort(&s->match);
+    return status;
 }
 
 /* The time of the chunk's task before process(), without the start of its process. */
@@ -175,7 +171,6 @@ static void find_starts(const starts *s, const roast_chunklog *log,
     roast_attempt attempt;
     roast_attempt_cursor_init(&cursor, attempts);
     while (roast_attempt_cursor_next(&cursor, &attempt)) {
-        uint32_t number;
         bool gave =
             attempt.outcome == ROAST_OUTCOME_done || attempt.outcome == ROAST_OUTCOME_recomputed;
         if (!gave || attempt.start_us == ROAST_NO_TIME)
@@ -183,8 +178,7 @@ static void find_starts(const starts *s, const roast_chunklog *log,
         const roast_match_try one = {
             roast_match_key(&attempt), attempt.start_us, attempt.worker, attempt.thread,
             attempt.stop_us != ROAST_NO_TIME ? attempt.stop_us : attempt.ended_us};
-        roast_match_find_all(&s->match, &one, 1, &number);
-        take_start(s, log, number, attempt.start_us);
+        take_start(s, log, roast_match_find_try(&s->match, &one), attempt.start_us);
     }
 }
 
