@@ -25,6 +25,7 @@ typedef struct roast_sql_rows {
 typedef struct roast_sql_source {
     roast_sql_table table;
     void (*fill)(roast_sql_rows *to);
+    bool keyed; /* many queries look for one value of the first column */
 } roast_sql_source;
 
 /* The most used first. */

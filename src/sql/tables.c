@@ -421,13 +421,15 @@ _Static_assert(1 ROAST_CHUNK_KEYS(ONE_MORE, ONE_MORE, ONE_MORE, ONE_MORE, ONE_MO
 
 const roast_sql_source roast_sql_sources[ROAST_SQL_TABLES] = {
     {{"chunks", "chunk" ROAST_CHUNK_KEYS(THEN, THEN, THEN, THEN, THEN, THEN, LEFT_OUT)},
-     fill_chunks},
+     fill_chunks,
+     .keyed = true},
     {{"sections", "chunk position name kind time_delta start depth count parent memory_start_gb "
                   "memory_end_gb memory_delta_gb bytes"},
-     fill_sections},
-    {{"reads", "chunk branch seconds bytes uncompressed_bytes count"}, fill_reads},
-    {{"branches", "chunk branch"}, fill_branches},
-    {{"custom_metrics", "chunk name scope value"}, fill_customs},
+     fill_sections,
+     .keyed = true},
+    {{"reads", "chunk branch seconds bytes uncompressed_bytes count"}, fill_reads, .keyed = true},
+    {{"branches", "chunk branch"}, fill_branches, .keyed = true},
+    {{"custom_metrics", "chunk name scope value"}, fill_customs, .keyed = true},
     {{"files", "id filename uuid treename total_branches total_tree_bytes "
                "total_uncompressed_bytes compression_ratio"},
      fill_files},
@@ -438,7 +440,7 @@ const roast_sql_source roast_sql_sources[ROAST_SQL_TABLES] = {
                   "deserialize_s disk_s nbytes outcome exception"},
      fill_attempts},
     {{"lost_workers", "worker time expected running lost_results"}, fill_departures},
-    {{"samples", "worker timestamp" ROAST_SERIES_COLUMNS(THEN)}, fill_samples},
+    {{"samples", "worker timestamp" ROAST_SERIES_COLUMNS(THEN)}, fill_samples, .keyed = true},
     {{"spans", "context prefix activity unit value"}, fill_spans},
     {{"meta", "key value"}, fill_meta},
     {{"notes", "note"}, fill_notes},

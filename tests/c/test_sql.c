@@ -152,6 +152,22 @@ static void test_every_way_to_read_a_column(void **state) {
                 number(a, "WITH c AS (SELECT chunk FROM chunks) SELECT count(chunk) FROM c"));
 }
 
+/* With a million chunks it would never end without an index. */
+static void test_a_query_for_each_chunk_has_an_index(void **state) {
+    asked *a = *state;
+    bool indexed = false;
+    const char query[] = "SELECT count(*) FROM chunks c WHERE "
+                         "(SELECT count(*) FROM sections s WHERE s.chunk = c.chunk) >= 0";
+    char plan[200];
+    assert_near(6, number(a, query));
+    snprintf(plan, sizeof plan, "EXPLAIN QUERY PLAN %s", query);
+    for (ask(a, plan); next(a);) {
+        roast_str step = roast_sql_cell_at(a->sql, 3).text;
+        indexed = indexed || memmem(step.data, step.len, "sections_by_key", 15) != NULL;
+    }
+    assert_true(indexed);
+}
+
 static void test_the_list_of_tables(void **state) {
     asked *a = *state;
     const roast_sql_table *table;
@@ -354,6 +370,7 @@ int main(void) {
         WITH_A_RUN(test_the_series_is_a_table),
         WITH_A_RUN(test_the_metrics_are_a_table),
         WITH_A_RUN(test_every_way_to_read_a_column),
+        WITH_A_RUN(test_a_query_for_each_chunk_has_an_index),
         WITH_A_RUN(test_the_list_of_tables),
         WITH_A_RUN(test_wrong_questions),
         WITH_A_RUN(test_nothing_can_be_changed),
