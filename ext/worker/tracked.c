@@ -292,7 +292,9 @@ static void begin_call(call *c) {
     c->current = ext_current_chunk_attach(c->state, c->processor);
     ext_events_before(c->state, c->events, entered, &c->holder, &c->chunk);
     limit_before(c);
-    if (next_chunk == 1 && loaded.ns != 0) {
+    /* Where the task itself knows its start, the start of its process is long past. */
+    if (next_chunk == 1 && loaded.ns != 0 &&
+        (c->chunk.have & ROAST_CHUNK_HAS(before_process_ns)) == 0) {
         c->chunk.loaded_ns = (roast_mono_since(loaded, c->entered) + 500) / 1000 * 1000;
         c->chunk.have |= ROAST_CHUNK_HAS(loaded_ns);
     }
