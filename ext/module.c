@@ -8,9 +8,11 @@
 #include "common/format.h"
 #include "worker/open_chunk.h"
 #include "show/plot_data.h"
+#include "run/diagnose.h"
 #include "run/live.h"
 #include "run/measurement.h"
 #include "run/reports.h"
+#include "show/grid.h"
 #include "show/runs.h"
 #include "run/run.h"
 #include "scheduler/worker_state.h"
@@ -41,6 +43,15 @@ static PyMethodDef module_methods[] = {
     {"format_column", ext_format_column, METH_VARARGS,
      "format_column(values, unit, /)\n--\n\n"
      "The numbers of a column as texts, all in one unit: ['12.30 s', '0.25 s']; '-' for None."},
+    {"draw_table", ext_draw_table, METH_VARARGS,
+     "draw_table(title, columns, rows, caption, width, color, /)\n--\n\n"
+     "A table of texts as the engine draws its own. A column is (heading, 'left', 'name', 'right' "
+     "or 'number')."},
+    {"wrap_text", ext_wrap_text, METH_VARARGS,
+     "wrap_text(text, indent, width, /)\n--\n\n"
+     "A text that is safe to show, broken at blanks; it begins in column `indent`."},
+    {"finding_kinds", ext_finding_kinds, METH_NOARGS,
+     "finding_kinds()\n--\n\nThe kinds that a finding can be of."},
     {"parse_work_item", ext_parse_work_item, METH_O,
      "parse_work_item(text, /)\n--\n\n"
      "(dataset, file, treename, start, stop) of the WorkItem that an error of Coffea's names, or "

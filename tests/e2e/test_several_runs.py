@@ -55,10 +55,9 @@ def test_a_section_that_became_slower(fileset, tmp_path):
     second = measure(processor.IterativeExecutor(status=False), fileset, Sleeps(slower=6))
     comparison = second.compare(first.measurement_path)
     assert comparison.paired and comparison.cost["verdict"] == "more"
-    assert "24 pairs of chunks" in comparison.headline
     cause = comparison.causes[0]
     assert (cause["kind"], cause["name"], cause["dataset"]) == ("section", "selection", "ttbar")
-    assert cause["low"] < 6 < cause["high"] * 1.1  # a sleep takes a little longer than it says
+    assert cause["low"] < 6 < cause["high"] * 1.1
     failed, why = comparison.gate("section:selection>20%")
     assert failed, why
     assert not comparison.gate("section:jets>20%")[0]

@@ -34,7 +34,6 @@ PUBLIC_HEADERS = {
     "budget.h": "analyse",
     "diagnose.h": "analyse",
     "failures.h": "analyse",
-    "compare.h": "analyse",
     "scaling.h": "analyse",
     "trend.h": "analyse",
     "advise.h": "analyse",
@@ -46,7 +45,6 @@ PUBLIC_HEADERS = {
     "export.h": "render",
     "grid.h": "render",
     "summary.h": "render",
-    "compare_tables.h": "render",
     "scaling_tables.h": "render",
     "trend_tables.h": "render",
     "advice_text.h": "render",
@@ -59,7 +57,7 @@ PUBLIC_HEADERS = {
 # module file of ext, store.c, trend.c) use all of them; the headers beside them (state.h) are for everybody.
 ROOMS = {
     "ext": ["common", "records", "worker", "scheduler", "run", "show"],
-    "src/analyse": ["statistics", "budget", "diagnose", "failures", "compare", "what_if", "advise"],
+    "src/analyse": ["statistics", "budget", "diagnose", "failures", "what_if", "advise"],
     "src/store": ["database", "place", "write", "read", "sql", "legacy"],
 }
 
@@ -73,7 +71,7 @@ PYTHON_LAYERS = [
     ["backends"],
     ["export"],
     ["binning", "drawing"],
-    ["visualization", "report"],
+    ["visualization", "report", "runs"],
     ["advice", "comparison", "what_if"],
     ["skips", "screens"],
     ["preprocess_watch", "progress", "news"],
@@ -87,5 +85,6 @@ PYTHON_LAYERS = [
     ["recorder"],
     ["collector"],
     ["__init__"],
+    ["verbs"],
     ["__main__"],
 ]
