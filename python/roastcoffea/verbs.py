@@ -32,7 +32,7 @@ class _Stop(Exception):
 
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> Any:  # type: ignore[override]
+    def error(self, message: str) -> Any:
         raise _Stop(USAGE, message, f'"roast help {self.prog.split()[-1]}" shows how it is used')
 
 

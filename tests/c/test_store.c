@@ -409,21 +409,11 @@ static void test_tables_are_the_columns(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),
-        TEST(test_everything),
-        TEST(test_empty_parts),
-        TEST(test_partial_head),
-        TEST(test_many_rows),
-        TEST(test_many_parts),
-        TEST(test_lent_parts),
-        TEST(test_head),
-        TEST(test_ticks_alone),
-        TEST(test_blobs_and_files),
-        TEST(test_bad_options),
-        TEST(test_allocations),
-        TEST(test_plain_sqlite),
-        TEST(test_all_tables),
-        TEST(test_tables_are_the_columns),
+        TEST(test_empty),           TEST(test_everything),  TEST(test_empty_parts),
+        TEST(test_partial_head),    TEST(test_many_rows),   TEST(test_many_parts),
+        TEST(test_lent_parts),      TEST(test_head),        TEST(test_ticks_alone),
+        TEST(test_blobs_and_files), TEST(test_bad_options), TEST(test_allocations),
+        TEST(test_plain_sqlite),    TEST(test_all_tables),  TEST(test_tables_are_the_columns),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

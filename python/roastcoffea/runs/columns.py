@@ -84,7 +84,7 @@ class Shared:
 def _codes(table: Any, column: str, names: Names) -> Array:
     codes = np.asarray(table.column(f"{column}.code"))
     numbers = np.append(names.numbers(table.categories(column)), -1)
-    return numbers[codes]  # the last one is that of -1
+    return np.asarray(numbers[codes])  # the last one is that of -1
 
 
 def chunks_of(run: Run, shared: Shared) -> Chunks:

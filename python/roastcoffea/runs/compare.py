@@ -117,8 +117,8 @@ class Question:
         if not math.isfinite(found.log):
             return None
         cost = self.sides.cost("all")
-        row = Change("cost", "typical", "Typical Chunk", "s",
-                     *(float(np.median(cost[side])) for side in (self.sides.in_a, self.sides.in_b)))
+        a, b = (float(np.median(cost[side])) for side in (self.sides.in_a, self.sides.in_b))
+        row = Change("cost", "typical", "Typical Chunk", "s", a, b)
         row.take(found)
         return row
 

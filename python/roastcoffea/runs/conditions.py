@@ -56,7 +56,7 @@ def _outcomes(a: Sequence[Known], b: Sequence[Known]) -> Iterator[dict[str, str]
             if outcome not in (None, "done"):
                 outcomes[i] = outcome
     if outcomes != ["done", "done"]:
-        yield _condition("Outcome", *outcomes, "a run that did not finish: only chunks that were done are compared, and "
+        yield _condition("Outcome", outcomes[0], outcomes[1], "a run that did not finish: only chunks that were done are compared, and "
                          "its totals are not those of the whole work")
 
 
@@ -75,7 +75,7 @@ def _numbers(a: Sequence[Known], b: Sequence[Known], key: str, label: str, least
     if abs(first - second) > least * max(first, second):  # neither is NaN
         # a mean over time is hardly ever whole
         texts = [_core.format_value(one if least else round(one), "1") for one in (first, second)]
-        yield _condition(label, *texts, follows)
+        yield _condition(label, texts[0], texts[1], follows)
 
 
 def _texts(a: Sequence[Known], b: Sequence[Known], paired: bool) -> Iterator[dict[str, str]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 from roastcoffea import _core
-from roastcoffea.runs.compare import Compared, Question
+from roastcoffea.runs.compare import Compared, Question, catalogue, row_of
 
 __all__ = ["gate"]
 
@@ -50,9 +51,7 @@ def _gate_finding(found: Compared, kind: str) -> tuple[bool, str]:
     return False, f"no new finding {kind}"
 
 
-def _find(question: Question, found: Compared, name: str) -> dict[str, object]:
-    from roastcoffea.runs.compare import catalogue, row_of
-
+def _find(question: Question, found: Compared, name: str) -> dict[str, Any]:
     if name.startswith("section:"):
         return row_of(question.section(name.removeprefix("section:")))
     key = catalogue()[name]["key"] if name in catalogue() else name
@@ -62,7 +61,7 @@ def _find(question: Question, found: Compared, name: str) -> dict[str, object]:
     return {}
 
 
-def _why(question: Question, change: dict, name: str, percent: float, limit: float) -> str:
+def _why(question: Question, change: dict[str, Any], name: str, percent: float, limit: float) -> str:
     sure = change["verdict"] in ("more", "less")
     if "low" in change:
         within = f"{(change['low'] - 1) * 100:+.1f}% to {(change['high'] - 1) * 100:+.1f}%"

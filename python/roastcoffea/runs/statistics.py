@@ -41,7 +41,7 @@ class Variance:
     freedom: float
 
 
-def pooled(groups: Iterable[Sequence[float]]) -> Variance:
+def pooled(groups: Iterable[Array]) -> Variance:
     """The variance inside of groups of runs that do not differ by design."""
     total, freedom = 0.0, 0
     for group in groups:
@@ -82,13 +82,13 @@ def moments(starts: Array) -> Array:
     low, high = np.nanmin(starts), np.nanmax(starts)
     if not high > low:
         return np.zeros(len(starts), int)
-    return np.nan_to_num((starts - low) / (high - low) * TIMES).astype(int).clip(0, TIMES - 1)
+    return np.asarray(np.nan_to_num((starts - low) / (high - low) * TIMES).astype(int).clip(0, TIMES - 1))
 
 
 def _likeness() -> Array:
     """Of two moments; those of A come before those of B, and are of another hour."""
     steps = np.arange(TIMES)
-    return np.kron(np.eye(2), np.exp(-np.abs(steps[:, None] - steps) / (_MEMORY * TIMES)))
+    return np.asarray(np.kron(np.eye(2), np.exp(-np.abs(steps[:, None] - steps) / (_MEMORY * TIMES))))
 
 
 _LIKENESS = _likeness()
@@ -108,7 +108,7 @@ def estimate(values: Array, workers: Sequence[Array], times: Sequence[Array], fi
     workers, times = [one[kept] for one in workers], [one[kept] for one in times]
     shared = [
         np.eye(len(values)) * len(workers),
-        sum((one[:, None] == one) & (one[:, None] >= 0) for one in workers).astype(float),  # type: ignore[union-attr]
+        sum((one[:, None] == one) & (one[:, None] >= 0) for one in workers).astype(float),
         sum(_LIKENESS[one[:, None], one] for one in times),
     ]
     if len(np.unique(files)) < 0.7 * len(files) and len(np.unique(center)) == 1:

@@ -8,9 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from roastcoffea import _core
+
+if TYPE_CHECKING:
+    from roastcoffea._core import _SummaryTable
 
 __all__ = ["Table", "draw", "interval", "number", "percent", "seconds"]
 
@@ -27,7 +30,7 @@ class Table:
     rows: Sequence[tuple[str, ...]]
     caption: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> _SummaryTable:
         """As the engine's own tables are handed over."""
         return {
             "id": self.id, "title": self.title, "columns": [heading for heading, _ in self.columns],
