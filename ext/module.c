@@ -70,6 +70,10 @@ static PyMethodDef module_methods[] = {
      "list_runs(folder, /)\n--\n\n"
      "The measurements below a folder, newest first, as the text of a JSON list: what ``roast ls "
      "--json`` prints."},
+    {"find_runs", ext_find_runs, METH_VARARGS,
+     "find_runs(folders, metric, where, depth, /)\n--\n\n"
+     "How many measurements lie below the folders, and those that pass the tests: dicts with the "
+     "value of a metric and what may be the cause of a change."},
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
      "(Run, {name: bytes}, 'finished', 'live' or 'unfinished')"},

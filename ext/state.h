@@ -82,7 +82,6 @@
     X(run, "Run")                                                                                  \
     X(summary, "Summary")                                                                          \
     X(scaling, "Scaling")                                                                          \
-    X(trend, "Trend")                                                                              \
     X(advice, "Advice")                                                                            \
     X(what_if, "WhatIf")                                                                           \
     X(table, "Table")                                                                              \

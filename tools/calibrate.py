@@ -24,6 +24,7 @@ from simulated_runs import NOISE, REALISTIC, Effects, Work, simulate, with_
 import roastcoffea
 from roastcoffea.runs.changes import Change
 from roastcoffea.runs.compare import Question
+from roastcoffea.runs.levels import find_steps
 
 PAGE = Path(__file__).parents[1] / "docs/how-sure.md"
 COUNT = 200
@@ -175,7 +176,37 @@ COMPARE = [
         slow_files, least=0.95),
 ]
 
-ROWS = COMPARE
+
+# ---- trend ----
+
+
+def neighbours(rng: Rng, count: int, alike: float) -> Any:
+    """Noise of which each value is like the one before."""
+    values = rng.normal(size=count)
+    for i in range(1, count):
+        values[i] = alike * values[i - 1] + np.sqrt(1 - alike**2) * values[i]
+    return values
+
+
+def finds_a_change(alike: float) -> Callable[[Rng], bool]:
+    def ask(rng: Rng) -> bool:
+        return len(find_steps(100 + 3 * neighbours(rng, int(rng.integers(20, 81)), alike), 0.01)) > 0
+    return ask
+
+
+def finds_the_step(rng: Rng) -> bool:
+    at, values = int(rng.integers(12, 29)), 100 + 3 * rng.normal(size=40)
+    values[at:] *= 1.1
+    return any(abs(step.at - at) <= 2 for step in find_steps(values, 0.01))
+
+
+TREND = [
+    *(Row("trend", "20 to 80 runs without a change: it finds one", f"neighbours share {alike:.1f}" if alike else "noise",
+          finds_a_change(alike), 0.01) for alike in (0.0, 0.3, 0.6)),
+    Row("trend", "A step of 10 % in 40 runs: it is found within 2 runs", "noise of 3 %", finds_the_step, least=0.9),
+]
+
+ROWS = [*COMPARE, *TREND]
 
 
 # ---- the table ----

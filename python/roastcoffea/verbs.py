@@ -17,7 +17,10 @@ from roastcoffea import _core
 
 __all__ = ["VERBS", "run_verb"]
 
-VERBS = {"compare": "what differs between runs, and whether it is more than chance"}
+VERBS = {
+    "compare": "what differs between runs, and whether it is more than chance",
+    "trend": "a metric of many runs over time, and where it changed",
+}
 
 OK, NO, USAGE, INPUT, DAMAGED, INTERNAL = range(6)  # as the program has them
 _NEXT_LS = '"roast ls" lists the measurements below a folder'
@@ -137,4 +140,37 @@ def _compare_two(a: list[str], b: list[str], options: argparse.Namespace) -> int
     return code
 
 
-_RUN: dict[str, Callable[[Sequence[str]], int]] = {"compare": _compare}
+# ---- trend ----
+
+
+def _trend(words: Sequence[str]) -> int:
+    from roastcoffea.trend_runs import Trend
+
+    parser = _Parser(prog="roast trend", allow_abbrev=False, add_help=False)
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("-m", "--metric", default="event_rate_core_khz")
+    parser.add_argument("-w", "--where", action="append", default=[])
+    parser.add_argument("-e", "--error-rate", type=float, default=0.01)
+    parser.add_argument("-d", "--depth", type=int, default=16)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_intermixed_args(words)
+    found = Trend(options.folders, options.metric, options.where, options.error_rate, options.depth)
+    if found._found.measurements == 0:
+        _say(OK, "no measurement was found")
+    _put(_json(found.as_dict()) if options.json else found._draw(_width(), _color(), _ascii()))
+    return OK
+
+
+def _ascii() -> bool:
+    """Whether the characters of the environment's locale are not UTF-8; Python itself may have chosen another one."""
+    import locale
+
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    name = next(filter(None, names), "C")
+    try:
+        return "utf" not in (locale.normalize(name).partition(".")[2] or name).lower()
+    except ValueError:
+        return True
+
+
+_RUN: dict[str, Callable[[Sequence[str]], int]] = {"compare": _compare, "trend": _trend}

@@ -11,10 +11,14 @@
 enum { LARGEST = 256 << 10 };
 
 static const char *const fact_keys[ROAST_FACT_COUNT] = {
-#define X(name, label) [ROAST_FACT_##name] = #name,
-    ROAST_TREND_FACTS(X)
+#define X(name) [ROAST_FACT_##name] = #name,
+    ROAST_FOUND_FACTS(X)
 #undef X
 };
+
+const char *roast_found_fact_name(int fact) {
+    return fact >= 0 && fact < ROAST_FACT_COUNT ? fact_keys[fact] : NULL;
+}
 
 static bool is(roast_str text, const char *name) {
     return text.len == strlen(name) && memcmp(text.data, name, text.len) == 0;
