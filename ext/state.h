@@ -81,7 +81,6 @@
     X(live_measurement, "LiveMeasurement")                                                         \
     X(run, "Run")                                                                                  \
     X(summary, "Summary")                                                                          \
-    X(scaling, "Scaling")                                                                          \
     X(advice, "Advice")                                                                            \
     X(what_if, "WhatIf")                                                                           \
     X(table, "Table")                                                                              \

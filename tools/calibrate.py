@@ -24,7 +24,9 @@ from simulated_runs import NOISE, REALISTIC, Effects, Work, simulate, with_
 import roastcoffea
 from roastcoffea.runs.changes import Change
 from roastcoffea.runs.compare import Question
+from roastcoffea.runs.laws import Laws
 from roastcoffea.runs.levels import find_steps
+from roastcoffea.runs.statistics import pooled
 
 PAGE = Path(__file__).parents[1] / "docs/how-sure.md"
 COUNT = 200
@@ -206,7 +208,36 @@ TREND = [
     Row("trend", "A step of 10 % in 40 runs: it is found within 2 runs", "noise of 3 %", finds_the_step, least=0.9),
 ]
 
-ROWS = [*COMPARE, *TREND]
+
+# ---- scaling ----
+
+
+def predicts(serial: float, crosstalk: float, times: float) -> Callable[[Rng], bool]:
+    """Whether the interval at so many times the largest size holds the truth; two runs of each of five sizes, with workers
+    that differ."""
+    def time(cores: float) -> float:
+        return (1 + serial * (cores - 1) + crosstalk * cores * (cores - 1)) / cores
+
+    def ask(rng: Rng) -> bool:
+        cores = np.repeat(np.array([1.0, 2.0, 4.0, 8.0, 16.0]) * float(rng.choice([1, 2, 4])), 2)
+        noise = rng.normal(0, np.sqrt(REALISTIC.run**2 + REALISTIC.worker**2 / cores))
+        walls = np.array([time(one) for one in cores]) * np.exp(noise)
+        seen = pooled(np.log(walls[i:i + 2]) for i in range(0, len(walls), 2))
+        laws = Laws(cores, walls * cores, seen.value, seen.freedom)
+        far = times * float(cores.max())
+        low, high = laws.time(far)
+        return bool(low <= time(far) * far <= high)
+    return ask
+
+
+AMDAHL, CROSSTALK = (0.02, 0.0), (0.01, 0.0003)
+SCALING = [
+    Row("scaling", f"At {times} times the largest size: the interval holds the truth", f"runs 3 %, workers 5 %; {name}",
+        predicts(*truth, times), least=0.85)
+    for name, truth in (("Amdahl's law", AMDAHL), ("crosstalk", CROSSTALK)) for times in (4, 10)
+]
+
+ROWS = [*COMPARE, *TREND, *SCALING]
 
 
 # ---- the table ----

@@ -19,6 +19,7 @@ __all__ = ["VERBS", "run_verb"]
 
 VERBS = {
     "compare": "what differs between runs, and whether it is more than chance",
+    "scaling": "how the event rate of several runs depends on their cores",
     "trend": "a metric of many runs over time, and where it changed",
 }
 
@@ -140,6 +141,24 @@ def _compare_two(a: list[str], b: list[str], options: argparse.Namespace) -> int
     return code
 
 
+# ---- scaling ----
+
+
+def _scaling(words: Sequence[str]) -> int:
+    from roastcoffea.scaling_runs import Scaling
+
+    parser = _Parser(prog="roast scaling", allow_abbrev=False, add_help=False)
+    parser.add_argument("runs", nargs="*")
+    parser.add_argument("-c", "--cores", action="append", default=[], type=float)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_intermixed_args(words)
+    if not options.runs:
+        raise _Stop(USAGE, "no measurement was named", _NEXT_LS)
+    found = Scaling(options.runs, options.cores)
+    _put(_json(found.as_dict()) if options.json else found._draw(_width(), _color()))
+    return OK
+
+
 # ---- trend ----
 
 
@@ -173,4 +192,4 @@ def _ascii() -> bool:
         return True
 
 
-_RUN: dict[str, Callable[[Sequence[str]], int]] = {"compare": _compare, "trend": _trend}
+_RUN: dict[str, Callable[[Sequence[str]], int]] = {"compare": _compare, "scaling": _scaling, "trend": _trend}

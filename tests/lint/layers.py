@@ -34,7 +34,6 @@ PUBLIC_HEADERS = {
     "budget.h": "analyse",
     "diagnose.h": "analyse",
     "failures.h": "analyse",
-    "scaling.h": "analyse",
     "advise.h": "analyse",
     "what_if.h": "analyse",
     "progress.h": "metrics",
@@ -44,7 +43,6 @@ PUBLIC_HEADERS = {
     "export.h": "render",
     "grid.h": "render",
     "summary.h": "render",
-    "scaling_tables.h": "render",
     "advice_text.h": "render",
     "what_if_tables.h": "render",
     "measurement.h": "render",
@@ -52,7 +50,7 @@ PUBLIC_HEADERS = {
 }
 
 # Folders inside a part, from the bottom: a folder may use itself and those before it. Files beside the folders (the
-# module file of ext, store.c, scaling.c) use all of them; the headers beside them (state.h) are for everybody.
+# module file of ext, store.c) use all of them; the headers beside them (state.h) are for everybody.
 ROOMS = {
     "ext": ["common", "records", "worker", "scheduler", "run", "show"],
     "src/analyse": ["statistics", "budget", "diagnose", "failures", "what_if", "advise"],

@@ -69,7 +69,7 @@ def catalogue() -> dict[str, Any]:
 
 
 @cache
-def _parts() -> dict[str, str]:
+def budget_parts() -> dict[str, str]:
     """The parts of the budget, in their order."""
     return {row["key"]: row["label"] for row in _core.catalogue()
             if row["group"] == "budget" and row["key"] != "available_core_seconds"}
@@ -183,7 +183,7 @@ class Question:
             return sum(kept) / len(kept) / (events[side] if per_event else 1) if kept else None
 
         rows = []
-        for key, label in {"available": "Available", **_parts()}.items():
+        for key, label in {"available": "Available", **budget_parts()}.items():
             a, b = mean(0, key), mean(1, key)
             if a is None and b is None:
                 continue
