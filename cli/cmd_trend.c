@@ -66,9 +66,9 @@ const cli_verb cli_verb_trend = {
                "counted.\n"
                "\n"
                "Runs that follow each other depend on each other (a busy week, then a quiet\n"
-               "one), and the test allows for it. In a group without any change it finds one with\n"
-               "a probability of at most 1 % (--error-rate). A small change takes some forty runs\n"
-               "to be found, a clear one ten to twenty.\n",
+               "one), and the test allows for it. In a group without any change it finds one\n"
+               "with a probability of at most 1 % (--error-rate). A small change takes some\n"
+               "forty runs to be found, a clear one ten to twenty.\n",
     .options = options,
     .run = run,
 };

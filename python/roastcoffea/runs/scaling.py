@@ -141,7 +141,7 @@ def _points(sizes: list[list[Sized]]) -> list[dict[str, Any]]:
     points: list[dict[str, Any]] = []
     for runs in sizes:
         def mean(key: str, runs: list[Sized] = runs) -> float:
-            return sum(getattr(one, key) for one in runs) / len(runs)
+            return float(np.mean([getattr(one, key) for one in runs]))
 
         point = {"runs": len(runs), "cores": mean("cores"), "wall_time": mean("wall"), "events": mean("events"),
                  "event_rate_hz": mean("rate")}
@@ -190,9 +190,9 @@ def _losses(sizes: list[list[Sized]]) -> list[dict[str, Any]]:
         ends.append({key: sum(one["parts"].get(key) or 0.0 for one in budgets if one is not None) / events
                      for key in budget_parts()})
     change = sum(ends[1].values()) - sum(ends[0].values())
-    rows = [{"part": key, "smallest": ends[0][key], "largest": ends[1][key],
+    rows: list[dict[str, Any]] = [{"part": key, "smallest": ends[0][key], "largest": ends[1][key],
              "share": (ends[1][key] - ends[0][key]) / change if change else 0.0} for key in budget_parts()]
-    return sorted(rows, key=lambda row: -float(row["share"]))  # type: ignore[arg-type]
+    return sorted(rows, key=lambda row: -float(row["share"]))
 
 
 def _headline(kind: str, points: list[dict[str, Any]], losses: list[dict[str, Any]]) -> str:
