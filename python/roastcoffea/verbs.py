@@ -51,7 +51,9 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
         return INTERNAL
-    except (OSError, ImportError) as error:
+    except ImportError as error:
+        return _say(INPUT, str(error))
+    except OSError as error:
         return _say(INPUT, str(error), _NEXT_LS)
     except ValueError as error:
         return _say(DAMAGED, str(error), _NEXT_LS)
@@ -127,6 +129,7 @@ def _share(text: str) -> float:
 
 def _compare_two(a: list[str], b: list[str], options: argparse.Namespace) -> int:
     from roastcoffea.results import compare
+    from roastcoffea.runs.gate import UNSURE
 
     found = compare(a, b, runs_differ=options.runs_differ)
     code = OK
@@ -137,6 +140,8 @@ def _compare_two(a: list[str], b: list[str], options: argparse.Namespace) -> int
             raise _Stop(USAGE, str(error), '"roast help compare" shows conditions') from error
         if failed:
             code = _say(NO, f"{condition}: {why}")
+        elif UNSURE in why:
+            _say(OK, f"passed: {condition}: {why}")
     _put(_json(found.as_dict()) if options.json else found._draw(_width(), _color()))
     return code
 

@@ -257,6 +257,14 @@ static void test_words(void **state) {
 
 /* ---- what is asked for ---- */
 
+static void test_facts_have_names(void **state) {
+    (void)state;
+    assert_string_equal("git_revision", roast_found_fact_name(ROAST_FACT_git_revision));
+    assert_string_equal("host", roast_found_fact_name(ROAST_FACT_COUNT - 1));
+    assert_null(roast_found_fact_name(ROAST_FACT_COUNT));
+    assert_null(roast_found_fact_name(-1));
+}
+
 static void test_unknown_metric(void **state) {
     (void)state;
     roast_found *found;
@@ -299,6 +307,7 @@ int main(void) {
         WITH_FOLDER(test_both_roads_agree), WITH_FOLDER(test_changed_metadata),
         WITH_FOLDER(test_no_metadata),      WITH_FOLDER(test_cut_database),
         WITH_FOLDER(test_choosing),         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_facts_have_names),
         WITH_FOLDER(test_unknown_metric),   WITH_FOLDER(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

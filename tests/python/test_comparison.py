@@ -185,6 +185,19 @@ def test_too_few_chunks():
     assert comparison.gate("process>5%", strict=True)[0]
 
 
+def test_chunks_without_events():
+    """Empty chunks cost time, too; where events are not known, chunks are counted."""
+    def run(events):
+        return Run(t_start=0.0, t_end=50.0, chunks=[
+            {"t_start": float(i), "t_end": i + 1.0, "duration": 1.0 + i % 3 / 50, "num_events": count, "dataset": "a", "file": "a.root",
+             "entry_start": 10 * i, "entry_stop": 10 * i + 10} for i, count in enumerate(events)])
+
+    found = roastcoffea.compare(run([10] * 19 + [0]), run([10] * 19 + [0]))
+    assert found.cost["ratio"] == pytest.approx(1) and "core time per event" in found.headline
+    found = roastcoffea.compare(run([10] * 20), run([None] * 20))
+    assert found.cost["ratio"] == pytest.approx(1) and "core time per chunk" in found.headline
+
+
 def test_without_chunks():
     comparison = roastcoffea.compare(Run(t_start=0.0, t_end=3.0), Run(t_start=0.0, t_end=4.0))
     assert comparison.headline == "No chunk of B can be compared with one of A."
@@ -276,7 +289,8 @@ def test_the_program(tmp_path):
     answer = roast("--fail-on", "process>5%", a, b)
     assert answer.returncode == 1 and "Figures" in answer.stdout
     assert answer.stderr.startswith("roast: process>5%: process changed by +100.0% (")
-    assert roast(a, c, "--fail-on=process>5%", "-f", "finding:spilling").returncode == 0
+    answer = roast(a, c, "--fail-on=process>5%", "-f", "finding:spilling")
+    assert answer.returncode == 0 and answer.stderr.startswith("roast: passed: process>5%: ") and "in 8 of 10" in answer.stderr
     assert roast(a, "--strict", c, "-fprocess>-1%").returncode == 1
     assert roast(a, c, "--", b, b).stdout.startswith(f"A: {a}\n   {c}\nB: {b}\n   {b}\n")
     assert roast(a, b, c).stdout.count("Figures") == 2

@@ -190,7 +190,7 @@ def test_it_measures_and_shows(installed, hidden, tmp_path):
         "rich, which cannot be imported here: python -m pip install 'roastcoffea[coffea]'",
         "bokeh, which cannot be imported here: python -m pip install 'roastcoffea[report]'",
         "matplotlib, which cannot be imported here: python -m pip install 'roastcoffea[plots]'",
-        "works",
+        "numpy, which cannot be imported here: python -m pip install 'roastcoffea[plots]'",
         "tornado, which cannot be imported here: python -m pip install 'roastcoffea[report]'",
         "works",
         "works",

@@ -129,7 +129,15 @@ class Sides:
 
     @cached_property
     def events(self) -> Array:
-        return self.column("events")
+        """Of each chunk; 1 if those of any are not known."""
+        found = self.column("events")
+        return np.ones(len(found)) if self.unit == "chunk" else found
+
+    @cached_property
+    def unit(self) -> str:
+        """What costs are divided by: each "event", or each "chunk"."""
+        found = self.column("events")
+        return "event" if np.isfinite(found).all() and (found > 0).any() else "chunk"
 
     @cached_property
     def dataset(self) -> Array:
@@ -261,7 +269,7 @@ class Sides:
         cost = self.cost("all")
         used, expected, _ = self._weights(cost, self._all)
         with np.errstate(invalid="ignore", divide="ignore"):
-            logs = np.where(used & (cost > 0), np.log(cost / expected), np.nan)
+            logs = np.where(used & (cost > 0) & (expected > 0), np.log(cost / expected), np.nan)
         pairs = self._pairs(used & np.isfinite(logs)) if len(self.a) == len(self.b) == 1 else None
         if pairs is not None:
             middle = float(np.median(np.log(cost[pairs[1]] / cost[pairs[0]])))
@@ -350,7 +358,7 @@ class Sides:
 
     def spread(self, cost: Array, used: Array) -> Spread | None:
         """Of the logarithms of a cost; None: there are too few chunks to tell."""
-        used = used & (cost > 0)
+        used = used & (cost > 0) & (self.events > 0)
         pairs = self._pairs(used)
         if pairs is None:
             rows = np.flatnonzero(used & ((self.run == 0) | (self.run == len(self.a))))

@@ -55,7 +55,7 @@ class Chunks:
     host: Array
     start: Array  # the first entry
     stop: Array
-    events: Array  # 1 for each chunk if they are not known
+    events: Array  # NaN: not known
     time: Array  # the moment of the run
     costs: dict[str, Array]  # seconds; NaN: not known
     sections: dict[int, Array]  # by the number of the name, without the sections inside
@@ -97,15 +97,12 @@ def chunks_of(run: Run, shared: Shared) -> Chunks:
     keys, place = np.unique(dataset * len(paths) + file + 1, return_inverse=True)
     files = shared.file.numbers((int(key) // len(paths), paths[int(key) % len(paths) - 1]) for key in keys)[place]
     start, stop = (np.nan_to_num(real[name][done], nan=-1) for name in ("entry_start", "entry_stop"))
-    events = real["num_events"][done]
-    if not (events > 0).all():
-        events = np.ones(len(events))
     process, before = real["duration"][done], real["before_process_s"][done]
     chunk, sections = _sections(run, len(done), shared.section)
     reads, branches = _reads(run, len(done), shared.branch)
     return Chunks(
         dataset, files, _codes(table, "worker", shared.worker)[done], _codes(table, "host", shared.host)[done],
-        start, stop, events, moments(real["t_start"][done]),
+        start, stop, real["num_events"][done], moments(real["t_start"][done]),
         {"all": process + np.nan_to_num(before), "before": before, "process": process,
          "cpu": real["cpu_user_s"][done] + real["cpu_system_s"][done], "read": reads[done]},
         {number: seconds[done] for number, seconds in sections.items()} if chunk else {}, branches,

@@ -99,14 +99,13 @@ class Question:
         return row
 
     def costs(self) -> list[Change]:
-        known = self.sides.events.max(initial=1) > 1
         rows = []
         for name, label in COSTS.items():
             row = self._cost(name, label)
             if row is None or not (row.a or row.b):
                 continue
             if name == "all":
-                row.label += " per Event" if known else " per Chunk"
+                row.label += f" per {self.sides.unit.capitalize()}"
             rows.append(row)
             if name == "all":
                 rows += filter(None, [self._wall_time(), self._typical()])
@@ -260,7 +259,7 @@ def compare_runs(question: Question) -> Compared:
     chunks = sides.pieces if sides.compared == "pairs" else len(np.unique(sides.piece[sides.in_b & (sides.place >= 0)]))
     figures = question.all_figures()
     return Compared(
-        headline=_headline(cost, rests_on(question), files, figures), a=[one.name for one in question.a],
+        headline=_headline(cost, sides.unit, rests_on(question), files, figures), a=[one.name for one in question.a],
         b=[one.name for one in question.b], compared=sides.compared, chunks=chunks, rests_on=rests_on(question),
         cost=row_of(cost), conditions=conditions(question.a, question.b, sides),
         causes=[row_of(one) for one in find_causes(sides, whole)], figures=[row_of(one) for one in figures],
@@ -291,19 +290,19 @@ def _share(ratio: float) -> str:
     return f"{abs(ratio - 1) * 100:.1f} %"
 
 
-def _headline(cost: Change, rests: str, files: ChangedFiles | None, figures: Sequence[Change]) -> str:
+def _headline(cost: Change, unit: str, rests: str, files: ChangedFiles | None, figures: Sequence[Change]) -> str:
     if cost.ratio is None:
         return "No chunk of B can be compared with one of A."
     if cost.low is None or cost.high is None:
-        return (f"The core time per event changed by {percent(cost.ratio)}; there are too few chunks or runs to tell it "
+        return (f"The core time per {unit} changed by {percent(cost.ratio)}; there are too few chunks or runs to tell it "
                 "from chance.")
     if cost.verdict == "chance":
-        said = (f"No difference beyond chance in the core time per event: {percent(cost.ratio)} "
+        said = (f"No difference beyond chance in the core time per {unit}: {percent(cost.ratio)} "
                 f"({interval(cost.low, cost.high)}; {rests}).")
     else:
         less = cost.verdict == "less"
         ends = (cost.high, cost.low) if less else (cost.low, cost.high)
-        said = (f"B takes {_share(cost.ratio)} {'less' if less else 'more'} core time per event than A "
+        said = (f"B takes {_share(cost.ratio)} {'less' if less else 'more'} core time per {unit} than A "
                 f"({_share(ends[0])} to {_share(ends[1])}; {rests}).")
     return " ".join(filter(None, [said, _about_files(files), _about_typical(cost, files, figures)]))
 

@@ -9,7 +9,9 @@ from typing import Any
 from roastcoffea import _core
 from roastcoffea.runs.compare import Compared, Question, catalogue, row_of
 
-__all__ = ["gate"]
+__all__ = ["UNSURE", "gate"]
+
+UNSURE = "in 8 of 10 cases takes"  #: part of a reason: the runs are too few to see the change
 
 _CONDITION = re.compile(r"(?P<name>.+)(?P<sign>[<>])(?P<percent>[^<>]*)%", re.DOTALL)
 
@@ -73,4 +75,4 @@ def _why(question: Question, change: dict[str, Any], name: str, percent: float, 
     if runs is None:
         return why
     more = "more than 100" if runs > 100 else str(runs)
-    return f"{why}. To see a change by {limit:+.1f}% in 8 of 10 cases takes {more} runs of each side"
+    return f"{why}. To see a change by {limit:+.1f}% {UNSURE} {more} runs of each side"
