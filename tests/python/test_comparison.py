@@ -169,6 +169,7 @@ def test_what_runs_differ_by_is_said(tmp_path):
     known = roastcoffea.compare(*paths[:2])  # five others lie in the folder
     assert "known from 5 others like them" in known.headline
     assert known.cost["high"] / known.cost["low"] < alone.cost["high"] / alone.cost["low"]
+    assert figure(known, "wall_time")["high"] != figure(alone, "wall_time")["high"]
     several = roastcoffea.compare(paths[:3], paths[3:6])
     assert several.rests_on == "3 runs against 3 runs"
     other = simulate(rng, Work.draw(rng, 21, 3), effects)

@@ -31,8 +31,8 @@ from roastcoffea.runs.statistics import (
 __all__ = ["ASSUMED", "Change", "Ratio", "Sides"]
 
 ASSUMED = 0.03  #: the standard deviation between runs, where nothing tells it
-_ASSUMED_FREEDOM = 8.0  # an assumption counts as much as nine runs
-_GIVEN_FREEDOM = 30.0  # what the user says is taken at the word; the chunks have some freedom left
+_ASSUMED_FREEDOM = 6.0  # an assumption counts as much as seven runs
+_GIVEN_FREEDOM = 300.0  # what the user says is taken at the word
 _ENOUGH_FREEDOM = 4  # from here on what was measured counts alone: three runs of each side
 _ENOUGH_PAIRS = 0.8  # of the pieces of work, or of the events
 _LEAST_ROWS = 6  # fewer chunks tell nothing of their spread

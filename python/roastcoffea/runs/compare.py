@@ -81,6 +81,7 @@ class Question:
     def __init__(self, a: Sequence[tuple[str, Run]], b: Sequence[tuple[str, Run]],
                  others: Sequence[Sequence[Run]] = (), given: float | None = None) -> None:
         self.a, self.b = [Known.of(*one) for one in a], [Known.of(*one) for one in b]
+        self.others = [[Known.of("", one) for one in group] for group in others]
         shared = Shared.new()
         self.sides = Sides(
             shared, [chunks_of(one.run, shared) for one in self.a], [chunks_of(one.run, shared) for one in self.b],
@@ -146,9 +147,8 @@ class Question:
         follows = key in _FOLLOW_THE_COST and len(self.sides.run) > 0
         if several == 0 and not follows:
             return None
-        logs = np.full(len(self.sides.runs), np.nan)
-        for group, one in zip(self.sides.groups, values):
-            logs[group.start:group.stop] = np.log(one)
+        known = [one.value(key) for side in (self.a, self.b, *self.others) for one in side]
+        logs = np.log([one if one > 0 else math.nan for one in known])
         return self.sides.of_runs(logs, self._within_wall if follows else lambda: 0.0)
 
     def _within_wall(self) -> float:

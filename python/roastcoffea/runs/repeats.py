@@ -14,6 +14,7 @@ __all__ = ["find_repeats", "load"]
 
 _LEAST = 3  # fewer tell nothing
 _MOST = 12  # the latest; more would take long to read and tell little more
+_MOST_BYTES = 100 << 20  # of all of them: some seconds of reading
 _MOST_LISTED = 2000  # folders that are looked at
 #: Runs are repeats if these are the same; those that differ in the others are groups of their own.
 _SAME = ("processor", "executor", "backend")
@@ -72,15 +73,17 @@ def _identity(about: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def load(groups: Iterable[Iterable[Path]]) -> list[list[Run]]:
-    """The runs of these measurements; one that cannot be read is left out."""
+    """The runs of these measurements; those that cannot be read, or are too large together, are left out."""
     from roastcoffea.export.measurements import read_measurement
 
-    found = []
+    found, size = [], 0
     for group in groups:
         runs = []
-        for path in group:
+        for path in reversed(list(group)):  # the latest first
             try:
-                runs.append(read_measurement(path).run)
+                size += (path / "run.sqlite").stat().st_size
+                if size <= _MOST_BYTES:
+                    runs.append(read_measurement(path).run)
             except (OSError, ValueError):
                 continue
         found.append(runs)

@@ -57,6 +57,7 @@ def pooled(groups: Iterable[Array]) -> Variance:
 
 _MOST_ROWS = 600  # more would make a variance sharper than anything that matters
 TIMES = 48  # moments that a run is cut into
+_SEEN = 1.5  # standard errors that a variance must have
 _MEMORY = 1.0  # a drift is taken to last for this part of a run
 
 
@@ -116,7 +117,7 @@ def estimate(values: Array, workers: Sequence[Array], times: Sequence[Array], fi
     residuals = values - group_means(values, center)
     shared = [_centered(_centered(np.asarray(one), center).T, center) for one in shared]
     found = _solve(np.array([[float((a * b).sum()) for b in shared] for a in shared]),
-                   np.array([float(residuals @ one @ residuals) for one in shared]))
+                   np.array([float(residuals @ one @ residuals) for one in shared]), len(workers))
     return Spread(found[0], found[1], found[2])
 
 
@@ -142,7 +143,7 @@ def _usual(residuals: Array, files: Array) -> Array:
     return kept if kept.sum() > 3 else np.ones(len(residuals), bool)
 
 
-def _solve(products: Array, sums: Array) -> list[float]:
+def _solve(products: Array, sums: Array, sides: int) -> list[float]:
     """Least squares without negative variances: the most negative one is set to 0, and the others are solved again."""
     free = [i for i in range(len(sums)) if products[i, i] > 1e-9 * products[0, 0]]
     while free:
@@ -154,6 +155,12 @@ def _solve(products: Array, sums: Array) -> list[float]:
     result = [0.0] * max(len(sums), 3)
     for i, place in enumerate(free):
         result[place] = float(found[i])
+    # What noise alone would seem to show is noise: such an estimate has this standard error if there is nothing.
+    whole = [i for i in range(len(sums)) if products[i, i] > 1e-9 * products[0, 0]]
+    errors = np.sqrt(2 * np.maximum(np.diag(np.linalg.pinv(products[np.ix_(whole, whole)])), 0))
+    for error, place in zip(errors, whole):
+        if place > 0 and result[place] < _SEEN * error * result[0] * sides:
+            result[place] = 0.0
     return result
 
 
