@@ -195,6 +195,20 @@ def test_nothing_leaks(nightly):
     assert_nothing_is_kept(lambda: _core.find_runs((os.fsencode(nightly),), "wall_time", ("wall>1",), 16), 20)
 
 
+def test_every_failing_allocation(nightly):
+    folders, failures = (os.fsencode(nightly),), 0
+    for after in range(0, 100_000, 7):
+        _core._fail_allocations(after)
+        try:
+            assert _core.find_runs(folders, "wall_time", ("wall>1",), 16)[0] == 43
+            break
+        except MemoryError:
+            failures += 1
+        finally:
+            _core._fail_allocations(None)
+    assert failures > 10
+
+
 # ---- the test for a change ----
 
 
