@@ -23,10 +23,10 @@ endif
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test oldest bench lint format asan fuzz soak docs wheel clean
+.PHONY: help demo test calibrate test-slow oldest bench lint format asan fuzz soak docs wheel clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 demo: $(PACKAGE) ## run a small analysis and print its metrics
 	@$(RUN) examples/demo.py
@@ -35,6 +35,12 @@ test: $(PACKAGE) ## run all tests, cheapest first
 	@$(PYTHON) tools/setup.py browser
 	@$(PYTHON) tools/setup.py servers
 	@$(RUN) tools/run_tests.py
+
+calibrate: $(PACKAGE) ## simulate runs whose truth is known, and write docs/how-sure.md (half an hour)
+	@$(RUN) tools/calibrate.py --write
+
+test-slow: $(PACKAGE) ## tests that take minutes: a short form of calibrate
+	@$(RUN) tools/calibrate.py --short
 
 oldest: $(PACKAGE) ## run a core of the tests with the oldest packages that are supported
 	@$(RUN) tools/oldest.py

@@ -22,9 +22,9 @@ def rows(harness: Harness) -> Iterator[Row]:
             harness.run(harness.built("bench_store"), "save", str(chunks), a, "1")
             shutil.copytree(a, b)
             rounds = max(2, harness.rounds // (1 if chunks < 100_000 else 4))
-            compared = [harness.run(harness.roast, "compare", a, b) for _ in range(rounds)]
+            compared = [harness.run(harness.roast, "compare", a, b, "--json") for _ in range(rounds)]
             floor = [harness.run(harness.roast, "show", "--full", a) for _ in range(rounds)]
-        if f"{chunks} pairs of chunks" not in " ".join(compared[0].output.split()):
+        if f'"compared": "pairs", "chunks": {chunks}' not in " ".join(compared[0].output.split()):
             raise AssertionError("roast compare does not tell the pairs")
         yield Row(f"compare/{chunks:,} chunks", "s", figure(one.seconds for one in compared),
                   figure(one.seconds for one in floor), "`roast show` of one of them")

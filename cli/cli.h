@@ -117,6 +117,10 @@ cli_exit cli_read_path(const cli_verb *verb, void *request, int n_args, char **a
  * Returns only if that fails. */
 enum { CLI_PYTHON_WORDS = 3 };
 cli_exit cli_become_python(const char **words);
+/* Reads the options and changes nothing: for a verb whose arguments Python reads again. */
+cli_exit cli_check_options(const cli_verb *verb, void *request, int n_args, char **args);
+/* Becomes `python3 -m roastcoffea VERB ARGS ...`. */
+cli_exit cli_run_in_python(const char *verb, int n_args, char **args);
 
 /* The pages of help. */
 void cli_put_help(roast_sink *out);

@@ -28,3 +28,27 @@ cli_exit cli_become_python(const char **words) {
     return cli_fail(CLI_INPUT, "install roastcoffea for Python", "cannot start %s: %s", words[0],
                     strerror(errno));
 }
+
+cli_exit cli_check_options(const cli_verb *verb, void *request, int n_args, char **args) {
+    char **copy = roast_alloc(((size_t)n_args + 1) * sizeof *copy);
+    if (copy == NULL)
+        return cli_fail(CLI_INTERNAL, NULL, "out of memory");
+    for (int i = 0; i < n_args; i++)
+        copy[i] = args[i];
+    cli_exit code = cli_read_options(verb, request, &n_args, copy);
+    roast_free(copy);
+    return code;
+}
+
+cli_exit cli_run_in_python(const char *verb, int n_args, char **args) {
+    const char **words = roast_alloc(((size_t)n_args + CLI_PYTHON_WORDS + 2) * sizeof *words);
+    if (words == NULL)
+        return cli_fail(CLI_INTERNAL, NULL, "out of memory");
+    words[CLI_PYTHON_WORDS] = verb;
+    for (int i = 0; i < n_args; i++)
+        words[CLI_PYTHON_WORDS + 1 + i] = args[i];
+    words[CLI_PYTHON_WORDS + 1 + n_args] = NULL;
+    cli_exit code = cli_become_python(words);
+    roast_free(words);
+    return code;
+}

@@ -9,9 +9,11 @@
 #include "worker/open_chunk.h"
 #include "show/plot_data.h"
 #include "common/redact.h"
+#include "run/diagnose.h"
 #include "run/live.h"
 #include "run/measurement.h"
 #include "run/reports.h"
+#include "show/grid.h"
 #include "show/runs.h"
 #include "run/run.h"
 #include "scheduler/worker_state.h"
@@ -50,6 +52,15 @@ static PyMethodDef module_methods[] = {
      "password."},
     {"is_secret_name", ext_is_secret_name, METH_O,
      "is_secret_name(name, /)\n--\n\nWhether a value under this name is a secret."},
+    {"draw_table", ext_draw_table, METH_VARARGS,
+     "draw_table(title, columns, rows, caption, width, color, /)\n--\n\n"
+     "A table of texts as the engine draws its own. A column is (heading, 'left', 'name', 'right' "
+     "or 'number')."},
+    {"wrap_text", ext_wrap_text, METH_VARARGS,
+     "wrap_text(text, indent, width, /)\n--\n\n"
+     "A text that is safe to show, broken at blanks; it begins in column `indent`."},
+    {"finding_kinds", ext_finding_kinds, METH_NOARGS,
+     "finding_kinds()\n--\n\nThe kinds that a finding can be of."},
     {"parse_work_item", ext_parse_work_item, METH_O,
      "parse_work_item(text, /)\n--\n\n"
      "(dataset, file, treename, start, stop) of the WorkItem that an error of Coffea's names, or "
@@ -68,6 +79,10 @@ static PyMethodDef module_methods[] = {
      "list_runs(folder, /)\n--\n\n"
      "The measurements below a folder, newest first, as the text of a JSON list: what ``roast ls "
      "--json`` prints."},
+    {"find_runs", ext_find_runs, METH_VARARGS,
+     "find_runs(folders, metric, where, depth, /)\n--\n\n"
+     "How many measurements lie below the folders, and those that pass the tests: dicts with the "
+     "value of a metric and what may be the cause of a change."},
     {"load_measurement", ext_load_measurement, METH_O,
      "load_measurement(path, /)\n--\n\n"
      "(Run, {name: bytes}, 'finished', 'live' or 'unfinished')"},

@@ -81,9 +81,6 @@
     X(live_measurement, "LiveMeasurement")                                                         \
     X(run, "Run")                                                                                  \
     X(summary, "Summary")                                                                          \
-    X(comparison, "Comparison")                                                                    \
-    X(scaling, "Scaling")                                                                          \
-    X(trend, "Trend")                                                                              \
     X(advice, "Advice")                                                                            \
     X(what_if, "WhatIf")                                                                           \
     X(table, "Table")                                                                              \

@@ -206,12 +206,6 @@ static void make_measurement(void) {
 
 /* ---- changes to it ---- */
 
-static roast_status drop(void *context, roast_chunklog *log, roast_error *err) {
-    (void)context, (void)err;
-    roast_chunklog_free(log);
-    return ROAST_OK;
-}
-
 /* What loads can be read piece by piece. */
 static void read_pieces(void) {
     roast_store *store;
@@ -219,7 +213,6 @@ static void read_pieces(void) {
     char *bytes;
     size_t len;
     fuzz_require(roast_store_open(place, &store, NULL) == ROAST_OK, "it opens");
-    fuzz_require(roast_store_each_chunks(store, drop, NULL, NULL) == ROAST_OK, "chunk by chunk");
     if (roast_store_blob(store, "metrics", &blob, NULL) == ROAST_OK)
         fuzz_require(blob.data != NULL, "a blob has bytes");
     if (roast_store_read_file(store, "config.json", &bytes, &len, NULL) == ROAST_OK)

@@ -28,3 +28,12 @@ PyObject *ext_diagnose(run_input *input) {
     }
     return list;
 }
+
+static PyObject *kind_at(const void *unused, uint32_t index) {
+    (void)unused;
+    return PyUnicode_FromString(roast_finding_kind_name((roast_finding_kind)index));
+}
+
+PyObject *ext_finding_kinds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+    return ext_list(NULL, ROAST_FINDING_KIND_COUNT, kind_at);
+}

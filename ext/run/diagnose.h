@@ -6,5 +6,7 @@
 
 /* A list of dicts, the worst first. NULL with an exception set. */
 PyObject *ext_diagnose(run_input *input);
+/* finding_kinds() -> list of str */
+PyObject *ext_finding_kinds(PyObject *module, PyObject *unused);
 
 #endif

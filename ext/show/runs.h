@@ -5,5 +5,7 @@
 #include "state.h"
 
 PyObject *ext_list_runs(PyObject *module, PyObject *folder);
+/* find_runs(folders, metric, where, depth, /) -> (number, list of dicts) */
+PyObject *ext_find_runs(PyObject *module, PyObject *args);
 
 #endif

@@ -8,7 +8,6 @@
 #include "roast/metrics.h"
 #include "roast/sink.h"
 #include "roast/store.h"
-#include "roast/trend.h"
 
 /* One row per figure of a list: name, key of the metric, heading. */
 #define ROAST_FOUND_FIGURES(X)                                                                     \
@@ -20,6 +19,38 @@
     X(workers, "avg_workers", "Workers")                                                           \
     X(efficiency, "core_efficiency", "Core eff.")                                                  \
     X(chunksize, "chunksize", "Chunk size") /* from the texts of the run */
+
+/* What is known of a run and may be the cause of a change: key of its text in the run. `workers` is the metric
+ * peak_workers. */
+#define ROAST_FOUND_FACTS(X)                                                                       \
+    X(git_revision)                                                                                \
+    X(chunksize)                                                                                   \
+    X(executor)                                                                                    \
+    X(workers)                                                                                     \
+    X(schema)                                                                                      \
+    X(format)                                                                                      \
+    X(files)                                                                                       \
+    X(reducer)                                                                                     \
+    X(engine)                                                                                      \
+    X(python_version)                                                                              \
+    X(coffea_version)                                                                              \
+    X(dask_version)                                                                                \
+    X(distributed_version)                                                                         \
+    X(uproot_version)                                                                              \
+    X(awkward_version)                                                                             \
+    X(numpy_version)                                                                               \
+    X(roastcoffea_version)                                                                         \
+    X(architecture)                                                                                \
+    X(kernel)                                                                                      \
+    X(host)
+enum {
+#define X(name) ROAST_FACT_##name,
+    ROAST_FOUND_FACTS(X)
+#undef X
+        ROAST_FACT_COUNT
+};
+/* "git_revision"; NULL beyond the end. */
+const char *roast_found_fact_name(int fact);
 
 /* What a list is sorted and filtered by: a figure, or one of the texts after them. */
 #define ROAST_FOUND_TEXTS(X) X(name) X(when) X(outcome) X(executor) X(config) X(state) X(processor)
@@ -128,9 +159,5 @@ void roast_found_sort(roast_found *found, int key, bool reverse, size_t limit);
 
 /* All of them as JSON: a list of objects, with the keys of the catalogue. */
 void roast_found_json(roast_found *found, roast_sink *out);
-
-/* Adds all to a trend of the metric that was read into `extra`; it is the caller's to finish. Runs that failed, were
- * interrupted, are not finished or cannot be read are left out. */
-roast_status roast_found_trend(roast_found *found, roast_trend *trend, roast_error *err);
 
 #endif

@@ -99,12 +99,6 @@ roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_err
  * one. A measurement that replaces another one begins at 0 again: compare the files. */
 roast_status roast_store_take_news(roast_store *store, int64_t *after, roast_run **out,
                                    roast_error *err);
-/* All chunks in their order, but in several logs, one after the other: for a reader that keeps little of each chunk.
- * `take` owns the log that it gets, also if it fails; its error ends the walk and is returned. Checks what
- * roast_store_take_run checks, except the contents of attempts and worker series. */
-typedef roast_status (*roast_chunks_taker)(void *context, roast_chunklog *log, roast_error *err);
-roast_status roast_store_each_chunks(const roast_store *store, roast_chunks_taker take,
-                                     void *context, roast_error *err);
 /* The bytes that were saved under that name, borrowed until the store is closed; or ROAST_ENOTFOUND. */
 roast_status roast_store_blob(const roast_store *store, const char *name, roast_str *out,
                               roast_error *err);

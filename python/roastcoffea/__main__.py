@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from roastcoffea._core import __version__
+from roastcoffea.verbs import VERBS, run_verb
 
 __all__ = ["main"]
 
@@ -47,12 +48,17 @@ def _parser() -> argparse.ArgumentParser:
                        help="name under which a browser may ask, such as that of a proxy; may be given several times")
     board.add_argument("--open", action="store_true", help="open it in a browser")
     board.set_defaults(command=_board)
+    for name, what in VERBS.items():
+        verbs.add_parser(name, help=what)  # they read their arguments themselves
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code is 0, or 1 for a wrong argument."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words and words[0] in VERBS:
+        return run_verb(words[0], words[1:])
+    options = _parser().parse_args(words)
     code: int = options.command(options)
     return code
 

@@ -95,7 +95,7 @@ class Results:
         Args:
             other: A measurement, a collector after its run, or a list of these.
         """
-        return Comparison(runs_of(other, "A"), runs_of(self, "B"))
+        return Comparison(runs_of(other, "A"), runs_of(self, "B"), _others_like(other))
 
     def what_if(
         self,
@@ -228,20 +228,37 @@ def open_run(path: str | os.PathLike[str]) -> SavedRun:
     return SavedRun(read_measurement(path))
 
 
-def compare(a: Any, b: Any, *more: Any) -> Any:
+def compare(a: Any, b: Any, *more: Any, runs_differ: float | None = None) -> Any:
     """Compares B with A; with more runs, each of them with A, as a list.
 
-    Each is a measurement (a path, or what ``open_run`` gives), a collector after its run, or a list of these: with
-    several runs of each side the figures of whole runs have an interval, too.
+    Each is a measurement (a path, or what ``open_run`` gives), a collector after its run, or a list of these. Three runs of
+    each side tell by how much runs differ that do not differ by design. With fewer, that is known from other runs of the
+    same processor, files and executor in the folder of the paths, if there are at least five; else it is assumed, and the
+    answer says so.
 
     Args:
         a: The run or runs to compare with.
         b: The new run or runs.
         more: Further runs, each compared with A.
+        runs_differ: The standard deviation of the time of runs that do not differ by design: 0.03 for 3 %.
     """
     first = runs_of(a, "A")  # a measurement is read once
-    found = [Comparison(first, runs_of(other, "B")) for other in (b, *more)]
+    found = [
+        Comparison(first, runs_of(other, "B"), _others_like(a, other) if runs_differ is None else (), runs_differ)
+        for other in (b, *more)
+    ]
     return found if more else found[0]
+
+
+def _others_like(*given: Any) -> list[list[Run]]:
+    """Other runs of the same work, beside the measurements that were given as paths."""
+    sides = [side if isinstance(side, (list, tuple)) else [side] for side in given]
+    paths = [one for side in sides for one in side if isinstance(one, (str, os.PathLike))]
+    if not paths or min(map(len, sides)) >= 3:  # three of each side tell it themselves
+        return []
+    from roastcoffea.runs.repeats import find_repeats, load
+
+    return load(find_repeats(paths))
 
 
 def runs_of(given: Any, what: str) -> list[tuple[str, Run]]:

@@ -91,11 +91,6 @@ bool roast_intern_find(const roast_intern *intern, roast_str text, uint32_t *id)
     return true;
 }
 
-void roast_intern_expect(const roast_intern *intern, roast_str text) {
-    if (intern->slot_count > 0)
-        __builtin_prefetch(&intern->slots[hash_of(text) & (intern->slot_count - 1)]);
-}
-
 roast_status roast_intern_add(roast_intern *intern, roast_str text, uint32_t *id) {
     if (intern->slot_count == 0)
         ROAST_TRY(make_room(intern, 1));

@@ -33,8 +33,6 @@ roast_status roast_intern_add(roast_intern *intern, roast_str text, uint32_t *id
 static inline roast_status roast_intern_add_key(roast_intern *intern, uint64_t key, uint32_t *id) {
     return roast_intern_add(intern, (roast_str){(const char *)&key, sizeof key}, id);
 }
-/* Has the processor fetch the place of `text` in a large table, which takes longer than to find it there. */
-void roast_intern_expect(const roast_intern *intern, roast_str text);
 /* Reserves space for so many more strings and bytes. */
 roast_status roast_intern_reserve(roast_intern *intern, uint32_t strings, size_t bytes);
 /* false if it is not there. */

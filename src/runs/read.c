@@ -10,6 +10,16 @@
 #include "roast/measurement.h"
 #include "runs/found.h"
 
+static const char *const fact_keys[ROAST_FACT_COUNT] = {
+#define X(name) [ROAST_FACT_##name] = #name,
+    ROAST_FOUND_FACTS(X)
+#undef X
+};
+
+const char *roast_found_fact_name(int fact) {
+    return fact >= 0 && fact < ROAST_FACT_COUNT ? fact_keys[fact] : NULL;
+}
+
 /* ---- values ---- */
 
 static void set_start(roast_found_entry *entry, double start) {
@@ -49,9 +59,8 @@ static roast_status take_texts(roast_found *found, roast_found_entry *entry, con
                                const roast_metrics *metrics, roast_error *err) {
     char datasets[ROAST_DATASETS_TEXT];
     for (int i = 0; i < ROAST_FACT_COUNT; i++)
-        ROAST_TRY(roast_found_copy(
-            found, roast_run_meta(head, roast_str_of(roast_trend_fact_name((roast_trend_fact)i))),
-            &entry->facts[i], err));
+        ROAST_TRY(roast_found_copy(found, roast_run_meta(head, roast_str_of(fact_keys[i])),
+                                   &entry->facts[i], err));
     ROAST_TRY(roast_found_copy(found, roast_run_meta(head, roast_str_of("processor")),
                                &entry->processor, err));
     ROAST_TRY(roast_measurement_datasets(metrics, datasets, err));
@@ -110,9 +119,8 @@ static roast_status take_metadata(roast_found *found, roast_found_entry *entry, 
     ROAST_TRY(copy_json(found, json_object_get(root, "datasets"), &entry->datasets, whole, err));
     ROAST_TRY(copy_json(found, json_object_get(facts, "processor"), &entry->processor, whole, err));
     for (int i = 0; i < ROAST_FACT_COUNT; i++)
-        ROAST_TRY(copy_json(found,
-                            json_object_get(facts, roast_trend_fact_name((roast_trend_fact)i)),
-                            &entry->facts[i], whole, err));
+        ROAST_TRY(
+            copy_json(found, json_object_get(facts, fact_keys[i]), &entry->facts[i], whole, err));
     return finish_texts(found, entry, value_of(json_object_get(metrics, "peak_workers")), err);
 }
 
@@ -276,42 +284,5 @@ roast_status roast_found_read(roast_found *found, const roast_found_wanted *want
     }
     for (size_t i = 0; i < found->count; i++)
         ROAST_TRY(read_one(found, &found->entries[i], &known, err));
-    return ROAST_OK;
-}
-
-/* ---- the trend ---- */
-
-/* Whether it is part of a level; if not, why. */
-static bool has_level(const roast_found_entry *entry, roast_trend_left *why) {
-    *why = entry->fault != NULL                      ? ROAST_LEFT_unreadable
-           : entry->state != ROAST_STORE_FINISHED    ? ROAST_LEFT_unfinished
-           : entry->outcome == ROAST_END_failed      ? ROAST_LEFT_failed
-           : entry->outcome == ROAST_END_interrupted ? ROAST_LEFT_interrupted
-           : entry->extra.kind == ROAST_VALUE_NONE   ? ROAST_LEFT_no_value
-           : !entry->have_when                       ? ROAST_LEFT_no_time
-                                                     : ROAST_LEFT_COUNT;
-    return *why == ROAST_LEFT_COUNT;
-}
-
-roast_status roast_found_trend(roast_found *found, roast_trend *trend, roast_error *err) {
-    for (size_t i = 0; i < found->count; i++) {
-        const roast_found_entry *entry = &found->entries[i];
-        roast_trend_left why;
-        if (!has_level(entry, &why)) {
-            roast_trend_leave_out(trend, why);
-            continue;
-        }
-        roast_trend_run run = {
-            .name = roast_str_of(entry->name),
-            .when = entry->when,
-            .value = roast_value_number(entry->extra),
-            .events = roast_value_number(entry->figures[ROAST_FOUND_events]),
-            .processor = roast_str_of(entry->processor),
-            .datasets = roast_str_of(entry->datasets),
-        };
-        for (int fact = 0; fact < ROAST_FACT_COUNT; fact++)
-            run.facts[fact] = roast_str_of(entry->facts[fact]);
-        ROAST_TRY(roast_trend_add(trend, &run, err));
-    }
     return ROAST_OK;
 }

@@ -222,13 +222,6 @@ roast_status roast_store_take_run(roast_store *store, roast_run **out, roast_err
     return roast_store_take_news(store, &all, out, err);
 }
 
-roast_status roast_store_each_chunks(const roast_store *store, roast_chunks_taker take,
-                                     void *context, roast_error *err) {
-    if (store->state == ROAST_STORE_FINISHED)
-        ROAST_TRY(check_files(store, err));
-    return roast_read_chunks(store, take, context, err);
-}
-
 roast_status roast_store_load(const char *path, roast_run **out, roast_error *err) {
     roast_store *store;
     ROAST_TRY(roast_store_open(path, &store, err));

@@ -255,36 +255,14 @@ static void test_words(void **state) {
     assert_string_equal("1969-12-31 23:59:59", text);
 }
 
-/* ---- trend ---- */
+/* ---- what is asked for ---- */
 
-static void test_trend(void **state) {
+static void test_facts_have_names(void **state) {
     (void)state;
-    char name[16];
-    roast_error err;
-    roast_trend *trend;
-    for (int i = 0; i < 16; i++) {
-        snprintf(name, sizeof name, "r%02d", i);
-        save_at(name, 1.7e9 + 1000 * i, (i < 8 ? 10 : 20) + 0.1 * ((i * 3) % 7), ROAST_END_done);
-    }
-    save_at("failed", 1.7e9, 1, ROAST_END_failed);
-    save_at("interrupted", 1.7e9, 1, ROAST_END_interrupted);
-    save_at("run", 1.7e9, 1, ROAST_END_done);
-    assert_int_equal(0, truncate(inside("run.sqlite"), 200));
-    roast_found *found = found_in(folder, "wall_time");
-    assert_ok(roast_trend_new("wall_time", 0.01, &trend, &err), err);
-    assert_ok(roast_found_trend(found, trend, &err), err);
-    roast_found_free(found); /* nothing is borrowed */
-    assert_ok(roast_trend_finish(trend, &err), err);
-    assert_int_equal(1, roast_trend_group_count(trend));
-    const roast_trend_group *group = roast_trend_group_at(trend, 0);
-    assert_int_equal(16, group->n_runs);
-    assert_int_equal(2, group->n_levels);
-    assert_int_equal(8, group->levels[1].first);
-    assert_str("r08", group->runs[8]->name);
-    assert_int_equal(1, roast_trend_left_out(trend, ROAST_LEFT_failed));
-    assert_int_equal(1, roast_trend_left_out(trend, ROAST_LEFT_interrupted));
-    assert_int_equal(1, roast_trend_left_out(trend, ROAST_LEFT_unreadable));
-    roast_trend_free(trend);
+    assert_string_equal("git_revision", roast_found_fact_name(ROAST_FACT_git_revision));
+    assert_string_equal("host", roast_found_fact_name(ROAST_FACT_COUNT - 1));
+    assert_null(roast_found_fact_name(ROAST_FACT_COUNT));
+    assert_null(roast_found_fact_name(-1));
 }
 
 static void test_unknown_metric(void **state) {
@@ -303,7 +281,6 @@ static void test_unknown_metric(void **state) {
 static roast_status all_of_it(void *context) {
     (void)context;
     roast_found *found;
-    roast_trend *trend = NULL;
     roast_error err;
     const roast_found_wanted wanted = {.config = true, .metric = "wall_time", .facts = true};
     const char *const folders[] = {folder, place};
@@ -311,11 +288,6 @@ static roast_status all_of_it(void *context) {
     roast_status status = roast_found_search_all(found, folders, 2, 4, &err);
     if (status == ROAST_OK)
         status = roast_found_read(found, &wanted, &err);
-    if (status == ROAST_OK)
-        status = roast_trend_new("wall_time", 0.01, &trend, &err);
-    if (status == ROAST_OK)
-        status = roast_found_trend(found, trend, &err);
-    roast_trend_free(trend);
     roast_found_free(found);
     return status;
 }
@@ -337,8 +309,8 @@ int main(void) {
         WITH_FOLDER(test_no_metadata),
         WITH_FOLDER(test_cut_database),
         WITH_FOLDER(test_choosing),
-        WITH_FOLDER(test_trend),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_facts_have_names),
         WITH_FOLDER(test_unknown_metric),
         WITH_FOLDER(test_failing_allocations),
     };

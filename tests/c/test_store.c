@@ -129,60 +129,6 @@ static void test_many_parts(void **state) {
     check_round_trip(run);
 }
 
-/* ---- chunks part by part ---- */
-
-typedef struct gathered {
-    roast_chunklog *all;
-    int parts, most; /* it fails after that many; -1: never */
-} gathered;
-
-static roast_status gather(void *context, roast_chunklog *log, roast_error *err) {
-    gathered *to = context;
-    roast_status status = to->parts == to->most
-                              ? roast_error_set(err, ROAST_ELIMIT, "test", -1, "enough")
-                              : roast_chunklog_merge(to->all, log, false, NULL, err);
-    to->parts++;
-    roast_chunklog_free(log);
-    return status;
-}
-
-static roast_status gather_all(void *context) {
-    gathered to = {.most = -1};
-    roast_store *store;
-    ROAST_TRY(roast_store_open(place, &store, NULL));
-    roast_status status = roast_chunklog_new(&to.all, NULL);
-    if (status == ROAST_OK)
-        status = roast_store_each_chunks(store, gather, &to, NULL);
-    if (status == ROAST_OK)
-        assert_same_log(context, to.all);
-    roast_chunklog_free(to.all);
-    roast_store_close(store);
-    return status;
-}
-
-static void test_each_chunks(void **state) {
-    (void)state;
-    roast_error err;
-    roast_run *run = rich_run();
-    save(run);
-    assert_true(alloc_walk(gather_all, (void *)roast_run_chunks_view(run)) > 20);
-    roast_run_free(run);
-
-    run = empty_run();
-    roast_run_take_chunks(run, plain_log(3, 1, 40000));
-    const roast_store_options options = {.path = place, .overwrite = true};
-    assert_ok(roast_store_save(run, &options, &err), err);
-    assert_int_equal(ROAST_OK, gather_all((void *)roast_run_chunks_view(run)));
-    gathered few = {.most = 2};
-    roast_store *store = open_store();
-    assert_ok(roast_chunklog_new(&few.all, &err), err);
-    assert_status(ROAST_ELIMIT, roast_store_each_chunks(store, gather, &few, &err));
-    assert_int_equal(3, few.parts);
-    roast_chunklog_free(few.all);
-    roast_store_close(store);
-    roast_run_free(run);
-}
-
 /* ---- what an open measurement tells ---- */
 
 static void test_head(void **state) {
@@ -469,22 +415,11 @@ static void test_tables_are_the_columns(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),
-        TEST(test_everything),
-        TEST(test_empty_parts),
-        TEST(test_partial_head),
-        TEST(test_many_rows),
-        TEST(test_many_parts),
-        TEST(test_each_chunks),
-        TEST(test_lent_parts),
-        TEST(test_head),
-        TEST(test_ticks_alone),
-        TEST(test_blobs_and_files),
-        TEST(test_bad_options),
-        TEST(test_allocations),
-        TEST(test_plain_sqlite),
-        TEST(test_all_tables),
-        TEST(test_tables_are_the_columns),
+        TEST(test_empty),           TEST(test_everything),  TEST(test_empty_parts),
+        TEST(test_partial_head),    TEST(test_many_rows),   TEST(test_many_parts),
+        TEST(test_lent_parts),      TEST(test_head),        TEST(test_ticks_alone),
+        TEST(test_blobs_and_files), TEST(test_bad_options), TEST(test_allocations),
+        TEST(test_plain_sqlite),    TEST(test_all_tables),  TEST(test_tables_are_the_columns),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -65,12 +65,11 @@ def check_terminal(program: Path) -> list[str]:
             ("export", ["--csv"]), ("export", ["--csv", "-t", "sections"]), ("export", ["--json"]),
             ("export", ["--openmetrics", "--all", "--samples"]), ("export", ["--trace"]),
             ("show", []), ("show", ["--json"]), ("diagnose", []), ("diagnose", ["--json"]), ("ls", []),
-            ("ls", ["--csv"]), ("ls", ["--json"]), ("trend", ["-m", "wall_time"]),
-            ("trend", ["-m", "wall_time", "--json"]), ("import", ["-o", str(folder / "again")]))]
+            ("ls", ["--csv"]), ("ls", ["--json"]), ("import", ["-o", str(folder / "again")]))]
         question = "SELECT dataset, char(27) AS esc FROM chunks"
         calls += [["sql", str(run), question, *options] for options in ([], ["--csv"], ["--json"])]
         calls += [["sql", str(run), "SELECT 1 AS \"\x1b[31m\"", *options] for options in ([], ["--csv"], ["--json"])]
-        calls += [[verb, f"{folder}/none\x1b[31m"] for verb in ("show", "diagnose", "ls", "trend", "sql")]
+        calls += [[verb, f"{folder}/none\x1b[31m"] for verb in ("show", "diagnose", "ls", "sql")]
         calls += [["explain", "wal\x1b"], ["x\x1b"], ["ls", "--\x1b"], ["export", "x", "--\x9b"]]
         calls += [["trend", "-m", "\x1b"], ["trend", "-w", "\x1b>3"]]
         found = []

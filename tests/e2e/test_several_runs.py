@@ -54,11 +54,11 @@ def test_a_section_that_became_slower(fileset, tmp_path):
     # by more than the time before process() may change on a busy machine
     second = measure(processor.IterativeExecutor(status=False), fileset, Sleeps(slower=6))
     comparison = second.compare(first.measurement_path)
-    assert comparison.paired and comparison.cost["verdict"] == "more"
-    assert "24 pairs of chunks" in comparison.headline
-    cause = comparison.causes[0]
-    assert (cause["kind"], cause["name"], cause["dataset"]) == ("section", "selection", "ttbar")
-    assert cause["low"] < 6 < cause["high"] * 1.1  # a sleep takes a little longer than it says
+    process = next(one for one in comparison.figures if one["name"] == "process")  # the rest is as busy as the machine
+    assert comparison.paired and process["verdict"] == "more"
+    cause = next(one for one in comparison.causes if one["kind"] == "section")
+    assert (cause["name"], cause["dataset"]) == ("selection", "ttbar")
+    assert cause["low"] < 6 < cause["high"] * 1.1
     failed, why = comparison.gate("section:selection>20%")
     assert failed, why
     assert not comparison.gate("section:jets>20%")[0]

@@ -35,9 +35,6 @@ PUBLIC_HEADERS = {
     "budget.h": "analyse",
     "diagnose.h": "analyse",
     "failures.h": "analyse",
-    "compare.h": "analyse",
-    "scaling.h": "analyse",
-    "trend.h": "analyse",
     "advise.h": "analyse",
     "what_if.h": "analyse",
     "progress.h": "metrics",
@@ -47,9 +44,6 @@ PUBLIC_HEADERS = {
     "export.h": "render",
     "grid.h": "render",
     "summary.h": "render",
-    "compare_tables.h": "render",
-    "scaling_tables.h": "render",
-    "trend_tables.h": "render",
     "advice_text.h": "render",
     "what_if_tables.h": "render",
     "measurement.h": "render",
@@ -57,10 +51,10 @@ PUBLIC_HEADERS = {
 }
 
 # Folders inside a part, from the bottom: a folder may use itself and those before it. Files beside the folders (the
-# module file of ext, store.c, trend.c) use all of them; the headers beside them (state.h) are for everybody.
+# module file of ext, store.c) use all of them; the headers beside them (state.h) are for everybody.
 ROOMS = {
     "ext": ["common", "records", "worker", "scheduler", "run", "show"],
-    "src/analyse": ["statistics", "budget", "diagnose", "failures", "compare", "what_if", "advise"],
+    "src/analyse": ["statistics", "budget", "diagnose", "failures", "what_if", "advise"],
     "src/store": ["database", "place", "write", "read", "legacy"],
 }
 
@@ -74,7 +68,7 @@ PYTHON_LAYERS = [
     ["backends"],
     ["export"],
     ["binning", "drawing"],
-    ["visualization", "report"],
+    ["visualization", "report", "runs"],
     ["advice", "comparison", "what_if"],
     ["skips", "carriage", "screens"],
     ["preprocess_watch", "progress", "news"],
@@ -88,5 +82,6 @@ PYTHON_LAYERS = [
     ["recorder"],
     ["collector"],
     ["__init__"],
+    ["verbs"],
     ["__main__"],
 ]

@@ -246,7 +246,6 @@ FULL = {
     "Attempts": lambda: RUN.attempts,
     "Run": full_run,
     "Summary": lambda: _core.Summary(RUN),
-    "Comparison": lambda: _core.Comparison([("a", RUN)], [("b", RUN)]),
     "Table": lambda: RUN.chunks,
 }
 

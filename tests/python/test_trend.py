@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import random
 import subprocess
@@ -11,12 +12,14 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import numpy as np
 import pytest
 from leaks import assert_nothing_is_kept
 
 import roastcoffea
 from roastcoffea import _core
 from roastcoffea._core import Run
+from roastcoffea.runs.levels import find_steps
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 WORKERS = 4
@@ -154,6 +157,20 @@ def test_the_program(nightly):
     assert json.loads(exported.stdout)["groups"] == found.groups
 
 
+def test_what_the_program_does_not_find(nightly, tmp_path):
+    program = Path(sys.executable).with_name("roast")
+
+    def ask(*words):
+        return subprocess.run([program, "trend", *words], capture_output=True, text=True, check=False)
+
+    nothing = ask(tmp_path)
+    assert (nothing.returncode, nothing.stdout) == (0, "event_rate_core_khz: there is no run with a value.\n")
+    assert nothing.stderr == "roast: no measurement was found\n"
+    missing = ask(tmp_path / "none\x1b[31m")
+    assert missing.returncode == 3 and missing.stderr.startswith("roast: not found: ") and "\x1b" not in missing.stderr
+    assert "\x1b" not in ask("-m", "wall_time", nightly, "--where", "wall>1").stdout
+
+
 def test_printing(nightly, monkeypatch):
     found = roastcoffea.trend(nightly)
     assert [len(table["rows"]) for table in found.tables] == [2]
@@ -167,15 +184,73 @@ def test_printing(nightly, monkeypatch):
         assert block in printed.buffer.getvalue().decode(encoding)
 
 
-@pytest.mark.parametrize("arguments", [(3, "wall_time", ()), ("x", 3, ()), ("x", "wall_time", 3), ("x", "wall_time", (), "y")])
+@pytest.mark.parametrize("arguments", [
+    ("x", "wall_time", (), 3), ((b"x", 3), "wall_time", (), 3), ((b"x",), 3, (), 3), ((b"x",), "wall_time", (), "y")])
 def test_arguments(arguments):
     with pytest.raises(TypeError):
-        _core.Trend(*arguments)
+        _core.find_runs(*arguments)
 
 
 def test_nothing_leaks(nightly):
-    def use():
-        engine = _core.Trend(nightly, "wall_time", ["wall>1"], 0.05)
-        return engine.draw(100, True, True), engine.json(), engine.tables()
+    assert_nothing_is_kept(lambda: _core.find_runs((os.fsencode(nightly),), "wall_time", ("wall>1",), 16), 20)
 
-    assert_nothing_is_kept(use, 20)
+
+def test_every_failing_allocation(nightly):
+    folders, failures = (os.fsencode(nightly),), 0
+    for after in range(0, 100_000, 7):
+        _core._fail_allocations(after)
+        try:
+            assert _core.find_runs(folders, "wall_time", ("wall>1",), 16)[0] == 43
+            break
+        except MemoryError:
+            failures += 1
+        finally:
+            _core._fail_allocations(None)
+    assert failures > 10
+
+
+# ---- the test for a change ----
+
+
+def neighbours(rng, count, alike):
+    """Values of which each is like the one before."""
+    values = rng.normal(size=count)
+    for i in range(1, count):
+        values[i] = alike * values[i - 1] + math.sqrt(1 - alike**2) * values[i]
+    return values
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.3, 0.6])
+def test_series_without_a_change(alike):
+    """At a rate of 1 %, more than 7 of 200 are found in 0.1 % of cases."""
+    rng = np.random.default_rng(int(10 * alike))
+    assert sum(len(find_steps(100 + 3 * neighbours(rng, 40, alike), 0.01)) > 0 for _ in range(200)) <= 7
+
+
+def test_a_step_is_found_where_it_is():
+    """10 % in 40 runs with 3 % noise, within two runs."""
+    rng = np.random.default_rng(7)
+    found = 0
+    for _ in range(40):
+        at = int(rng.integers(12, 29))
+        values = 100 + 3 * rng.normal(size=40)
+        values[at:] *= 1.1
+        found += any(abs(step.at - at) <= 2 for step in find_steps(values, 0.01))
+    assert found >= 36
+
+
+def test_outliers_are_no_level():
+    rng = np.random.default_rng(8)
+    values = 100 + rng.normal(size=50)
+    values[[10, 30]] = 200, 3
+    assert find_steps(values, 0.01) == []
+    assert find_steps(np.full(40, 3.0), 0.01) == []
+    assert find_steps(np.arange(9.0), 0.01) == []
+
+
+def test_thousands_of_runs():
+    rng = np.random.default_rng(9)
+    values = 100 + 3 * rng.normal(size=5000)
+    values[2000:] *= 1.02
+    (step,) = find_steps(values, 0.01)
+    assert abs(step.at - 2000) < 100

@@ -203,7 +203,7 @@ def test_it_measures_and_shows(installed, hidden, tmp_path):
         "works",
         "bokeh, which cannot be imported here: python -m pip install 'roastcoffea[report]'",
         "matplotlib, which cannot be imported here: python -m pip install 'roastcoffea[plots]'",
-        "works",
+        "numpy, which cannot be imported here: python -m pip install 'roastcoffea[plots]'",
         "tornado, which cannot be imported here: python -m pip install 'roastcoffea[report]'",
         "works",
         "works",

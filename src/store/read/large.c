@@ -115,31 +115,3 @@ roast_status roast_read_large(roast_store *store, int64_t *after, roast_error *e
     roast_part_walk_end(&walk);
     return status;
 }
-
-/* ---- chunks alone ---- */
-
-static roast_status walk_chunks(const roast_store *store, roast_part_walk *walk,
-                                roast_chunks_taker take, void *context, roast_error *err) {
-    bool there;
-    ROAST_TRY(roast_part_walk_begin(walk, store->db, ROAST_PARTS_LARGE, 0, err));
-    for (;;) {
-        roast_chunklog *log;
-        ROAST_TRY(roast_read_next(walk, &there, err));
-        if (!there)
-            return ROAST_OK;
-        if (!roast_str_equal(walk->name, roast_str_of("chunks")))
-            continue;
-        ROAST_TRY(roast_read_result(
-            walk->id, walk->name,
-            roast_chunklog_decode(walk->bytes.data, walk->bytes.len, &log, err), err));
-        ROAST_TRY(take(context, log, err));
-    }
-}
-
-roast_status roast_read_chunks(const roast_store *store, roast_chunks_taker take, void *context,
-                               roast_error *err) {
-    roast_part_walk walk = {.statement = NULL};
-    roast_status status = walk_chunks(store, &walk, take, context, err);
-    roast_part_walk_end(&walk);
-    return status;
-}

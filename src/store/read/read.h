@@ -39,8 +39,5 @@ roast_status roast_read_next(roast_part_walk *walk, bool *there, roast_error *er
 /* `status` is the result of a decoder, or of the run, for the contents of a part; `err` may say why. Anything but a lack
  * of memory and another version is damage of that part. */
 roast_status roast_read_result(int64_t id, roast_str name, roast_status status, roast_error *err);
-/* Gives the chunks to `take`. */
-roast_status roast_read_chunks(const roast_store *store, roast_chunks_taker take, void *context,
-                               roast_error *err);
 
 #endif
