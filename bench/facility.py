@@ -33,7 +33,7 @@ class _Scheduler:
     """As much of one as is looked at."""
 
     def __init__(self, workers: int) -> None:
-        from roastcoffea.backends._exposed import EXTENSION
+        from roastcoffea.backends.dask.exposed import EXTENSION
 
         state = SimpleNamespace(nthreads=4, processing=dict.fromkeys(range(10)), metrics={"memory": 10**9},
                                 memory_limit=4 * 10**9)
@@ -51,9 +51,9 @@ def _timed(harness: Harness, body: Callable[[], object], times: int = 1) -> Figu
 
 
 def rows(harness: Harness) -> Iterator[Row]:
-    from roastcoffea.backends import _exposed
-    from roastcoffea.textfile import TextFile
-    from roastcoffea.web import _dask
+    from roastcoffea.backends.dask import exposed as _exposed
+    from roastcoffea.collector.textfile import TextFile
+    from roastcoffea.backends.dask import page as _dask
 
     messages = _messages()
     for workers in WORKERS:

@@ -23,7 +23,8 @@ from bench.harness import Figure, Harness, Row, figure
 from bench.sides import OURS, THEIRS, Side
 from bench.targets import TARGETS
 from bench.work.decorator import Events
-from roastcoffea import channel, track_metrics
+from roastcoffea import track_metrics
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog
 
 CONFIDENCE = 0.95

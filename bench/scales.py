@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from roastcoffea import WhatIf, _core, open_run
-from roastcoffea.results import SavedRun
+from roastcoffea.collector.results import SavedRun
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "what-if-scales.md"

@@ -44,7 +44,7 @@ def balanced(item: Any, index: int) -> Any:
 def _send_held_back() -> None:
     """On a worker, whether there is something or not."""
     if OURS:
-        from roastcoffea import channel
+        from roastcoffea.worker import channel
 
         channel.flush()
 

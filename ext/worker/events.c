@@ -149,7 +149,7 @@ static void put_wait(PyObject *started, roast_utc now, roast_chunk *out) {
     out->have |= ROAST_CHUNK_HAS(before_process_ns);
 }
 
-/* roastcoffea.tasks.current() */
+/* roastcoffea.worker.tasks.current() */
 static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast_chunk *out) {
     PyObject *current = ext_import_current_task(state);
     PyObject *task = current != NULL ? PyObject_CallNoArgs(current) : NULL;
@@ -165,7 +165,7 @@ static void read_task(ext_state *state, roast_utc now, ext_holder *holder, roast
     ext_pass_over("the task could not be read");
 }
 
-/* roastcoffea.facility.batch_job(), asked once a process: a forked one is another. */
+/* roastcoffea.worker.facility.batch_job(), asked once a process: a forked one is another. */
 static void put_batch_job(ext_state *state, ext_holder *holder, roast_chunk *out) {
     uint64_t process = roast_process_token();
     if (state->job_process != process) {

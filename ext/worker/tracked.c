@@ -158,7 +158,7 @@ static PyObject *one_chunk_log(ext_state *state, open_chunk *open, const ext_hol
 
 /* ---- delivery ---- */
 
-/* Hands a copy over to roastcoffea.channel: so the record survives if the chunk raised, the output cannot take it along, or
+/* Hands a copy over to roastcoffea.worker.channel: so the record survives if the chunk raised, the output cannot take it along, or
  * the worker dies later. A new reference to the records that the output of this chunk has to take along, or NULL. */
 static PyObject *hand_over(ext_state *state, PyObject *topic, PyObject *log, bool raised) {
     PyObject *done = NULL;

@@ -33,7 +33,8 @@ import world as worlds  # noqa: E402
 import valid  # noqa: E402
 from world import Node, World  # noqa: E402
 
-from roastcoffea import _core, channel  # noqa: E402
+from roastcoffea import _core  # noqa: E402
+from roastcoffea.worker import channel
 
 STUB = ROOT / "python" / "roastcoffea" / "_core.pyi"
 CASE_SECONDS = 60  # a case takes milliseconds

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roastcoffea.collector import MetricsCollector
     from roastcoffea.comparison import Comparison
     from roastcoffea.export.measurements import load_measurement
-    from roastcoffea.results import compare, open_run
+    from roastcoffea.collector.results import compare, open_run
     from roastcoffea.scaling_runs import Scaling, scaling
     from roastcoffea.trend_runs import Trend, trend
     from roastcoffea.visualization.plots import *  # noqa: F403
@@ -67,9 +67,9 @@ _HOMES = {
     "Trend": "trend_runs",
     "WhatIf": "what_if",
     "board": "web",
-    "compare": "results",
+    "compare": "collector.results",
     "load_measurement": "export.measurements",
-    "open_run": "results",
+    "open_run": "collector.results",
     "register_backend": "backends.registry",
     "scaling": "scaling_runs",
     "trend": "trend_runs",

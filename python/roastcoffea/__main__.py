@@ -110,7 +110,7 @@ def _open(url: str, leaving: ExitStack) -> None:
 
 def _report(options: argparse.Namespace) -> int:
     from roastcoffea.report import save_report
-    from roastcoffea.results import open_run
+    from roastcoffea.collector.results import open_run
 
     run = Path(options.run)
     output = Path(options.output) if options.output else run.with_name(f"{run.resolve().name}.html")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roastcoffea import _core
-from roastcoffea.answers import Answer
+from roastcoffea.common.answers import Answer
 
 __all__ = ["Advice"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea import _core
-from roastcoffea.answers import Answer
-from roastcoffea.extras import needed
+from roastcoffea.common.answers import Answer
+from roastcoffea.common.extras import needed
 
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable

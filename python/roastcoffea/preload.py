@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from roastcoffea.backends._exposed import EXTENSION
+from roastcoffea.backends.dask.exposed import EXTENSION
 
 __all__ = ["dask_setup", "dask_teardown", "put_on"]
 
 
 def put_on(scheduler: Any, shows_all: bool = False) -> None:
     """Adds the two addresses, unless they are there."""
-    from roastcoffea.web._dask import SchedulerPage
+    from roastcoffea.backends.dask.page import SchedulerPage
 
     SchedulerPage.put_on(scheduler, shows_all)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from roastcoffea.answers import Answer
-from roastcoffea.extras import needed
-from roastcoffea.results import runs_of
+from roastcoffea.common.answers import Answer
+from roastcoffea.common.extras import needed
+from roastcoffea.collector.results import runs_of
 
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from roastcoffea.answers import Answer
-from roastcoffea.extras import needed
+from roastcoffea.common.answers import Answer
+from roastcoffea.common.extras import needed
 
 if TYPE_CHECKING:
     from roastcoffea._core import _SummaryTable

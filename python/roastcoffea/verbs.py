@@ -128,7 +128,7 @@ def _share(text: str) -> float:
 
 
 def _compare_two(a: list[str], b: list[str], options: argparse.Namespace) -> int:
-    from roastcoffea.results import compare
+    from roastcoffea.collector.results import compare
     from roastcoffea.runs.gate import UNSURE
 
     found = compare(a, b, runs_differ=options.runs_differ)

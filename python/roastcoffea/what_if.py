@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from roastcoffea import _core
-from roastcoffea.answers import Answer
+from roastcoffea.common.answers import Answer
 
 if TYPE_CHECKING:
     from roastcoffea._core import Run, _SummaryTable

@@ -12,7 +12,7 @@ import time
 import dask
 import distributed
 
-from roastcoffea.backends._remote import by_value
+from roastcoffea.backends.dask.remote import by_value
 
 LATER = 3600.0  # an interval that does not end during a test
 
@@ -38,7 +38,7 @@ def doze(seconds):
 
 @by_value
 def send(topic, first, count):
-    from roastcoffea.channel import deliver
+    from roastcoffea.worker.channel import deliver
 
     for i in range(first, first + count):
         deliver(topic, b"%d" % i)

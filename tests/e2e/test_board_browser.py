@@ -28,7 +28,7 @@ import roastcoffea  # noqa: E402
 from roastcoffea import MetricsCollector, track_metrics  # noqa: E402
 from roastcoffea.report import save_report  # noqa: E402
 from roastcoffea.report._findings import findings  # noqa: E402
-from roastcoffea.results import open_run  # noqa: E402
+from roastcoffea.collector.results import open_run  # noqa: E402
 from roastcoffea.web import _helper, _pages  # noqa: E402
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium: apt-get install chromium")

@@ -176,7 +176,7 @@ def test_workers_of_one_process_count_once():
 
 
 def test_a_run_that_is_abandoned_leaves_nothing_on_the_workers():
-    from roastcoffea.backends.dask import DaskSource
+    from roastcoffea.backends.dask.source import DaskSource
 
     with cluster(2) as client:
         source = DaskSource(client)

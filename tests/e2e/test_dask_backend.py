@@ -33,11 +33,11 @@ from dask_parts import (
 )
 
 from roastcoffea import _core
-from roastcoffea.backends import _scheduler
-from roastcoffea.backends import dask as backend_module
+from roastcoffea.backends.dask import scheduler as _scheduler
+from roastcoffea.backends.dask import source as backend_module
 from roastcoffea.aggregation.tracking import TrackingData
 from roastcoffea.backends.base import AbstractMetricsBackend
-from roastcoffea.backends.dask import DaskBackend, DaskMetricsBackend, DaskSource
+from roastcoffea.backends.dask.source import DaskBackend, DaskMetricsBackend, DaskSource
 from roastcoffea.backends.source import Collected, News, Ran
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")
@@ -461,7 +461,7 @@ def test_more_messages_than_the_scheduler_keeps(client):
 
 def test_what_workers_hold_back_is_asked_for(client):
     def hold(dask_worker):
-        from roastcoffea import channel
+        from roastcoffea.worker import channel
 
         def flush(topic=None):
             channel.deliver(topic, dask_worker.address.encode())
@@ -469,7 +469,7 @@ def test_what_workers_hold_back_is_asked_for(client):
         channel._real_flush, channel.flush = channel.flush, flush
 
     def release():
-        from roastcoffea import channel
+        from roastcoffea.worker import channel
 
         channel.flush = channel._real_flush
         del channel._real_flush
@@ -485,7 +485,7 @@ def test_what_workers_hold_back_is_asked_for(client):
 
 def test_a_worker_that_cannot_send(client):
     def spoil():
-        from roastcoffea import channel
+        from roastcoffea.worker import channel
 
         def flush(topic=None):
             raise OSError("no way out")
@@ -493,7 +493,7 @@ def test_a_worker_that_cannot_send(client):
         channel._real_flush, channel.flush = channel.flush, flush
 
     def mend():
-        from roastcoffea import channel
+        from roastcoffea.worker import channel
 
         channel.flush = channel._real_flush
         del channel._real_flush

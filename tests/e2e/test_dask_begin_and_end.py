@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from dask_parts import LATER, cpu, nothing_left, run_burns, send
 
-from roastcoffea.backends import _scheduler, _task_watch
-from roastcoffea.backends import dask as backend_module
-from roastcoffea.backends.dask import DaskMetricsBackend, DaskSource
+from roastcoffea.backends.dask import scheduler as _scheduler, task_watch as _task_watch
+from roastcoffea.backends.dask import source as backend_module
+from roastcoffea.backends.dask.source import DaskMetricsBackend, DaskSource
 from roastcoffea.backends.source import Ran
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")

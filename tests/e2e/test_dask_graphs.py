@@ -75,7 +75,7 @@ def test_dask_awkward(client, fileset, capsys):
     assert "dask-awkward" in quality_of(mc)["No Runner"]
     mc.print_summary(full=True)
     assert "decorated" not in capsys.readouterr().out
-    from roastcoffea.binning import tasks
+    from roastcoffea.visualization.binning import tasks
     from roastcoffea.visualization.plots import plot_chunk_gantt
 
     bars = tasks(mc.run)
@@ -110,7 +110,7 @@ def test_tasks_of_a_runner(client, fileset, tmp_path):
     assert 0 < tasks["Counts"]["CPU"]
     assert "No Runner" not in quality_of(mc)
 
-    from roastcoffea.binning import tasks as task_bars
+    from roastcoffea.visualization.binning import tasks as task_bars
 
     bars = task_bars(mc.run)
     assert len(bars.chunk) == len(mc.attempts)

@@ -9,9 +9,9 @@ import pytest
 from dask_parts import LATER, cluster, nothing_left, send, traces
 
 from roastcoffea import MetricsCollector, open_run, track_metrics
-from roastcoffea.backends import _client_side, _remote, _scheduler
-from roastcoffea.backends._remote import by_value
-from roastcoffea.backends.dask import DaskSource
+from roastcoffea.backends.dask import client_side as _client_side, remote as _remote, scheduler as _scheduler
+from roastcoffea.backends.dask.remote import by_value
+from roastcoffea.backends.dask.source import DaskSource
 from roastcoffea.backends.source import Ran
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_other_tests")
@@ -70,7 +70,7 @@ def told_in_rounds(client, source, topic):
         time.sleep(0.15)
         for _ in range(2):
             try:
-                logs, samples, _ = source.news()
+                logs, samples, *_ = source.news()
             except (TimeoutError, OSError):
                 continue
             told += logs
@@ -139,7 +139,7 @@ def test_a_real_run_with_a_measurement_while_it_goes_on(client, fileset, monkeyp
     from coffea import processor
     from coffea.nanoevents import NanoAODSchema
 
-    from roastcoffea import live, news
+    from roastcoffea.collector import live_writer as live, news
 
     start = news.NewsThread.start
     monkeypatch.setattr(live.LiveWriter, "interval", 0.2)

@@ -15,7 +15,7 @@ from dask_parts import eventually
 from facility_parts import Analysis, get, lint, need, prometheus, runner, write_files
 
 from roastcoffea import MetricsCollector, track_metrics
-from roastcoffea.backends import _exposed
+from roastcoffea.backends.dask import exposed as _exposed
 
 NAME = 'top "<b>quark</b>"\n'
 
@@ -156,7 +156,7 @@ def test_failed_chunks_and_two_of_one_name(cluster, client, failing):
     ("Exception: of the user", "Exception: of the user"), ("KilledWorker", "KilledWorker"), (None, None),
 ])
 def test_the_users_exception_inside_of_coffeas(told, users):
-    from roastcoffea.backends._task_watch import _users
+    from roastcoffea.backends.dask.task_watch import _users
 
     assert _users(told) == users
 
@@ -167,7 +167,7 @@ def test_the_users_exception_inside_of_coffeas(told, users):
 ])
 def test_the_text_of_an_exception_stays_on_the_scheduler(told, shown):
     """Also of an exception whose repr() is a word of its own."""
-    from roastcoffea.web._dask import _failed
+    from roastcoffea.backends.dask.page import _failed
 
     html = _failed(SimpleNamespace(failures=lambda: (1, [(told, "task")])))
     assert "hunter2" not in html and (f"with: {shown}" in html if shown else "with:" not in html)

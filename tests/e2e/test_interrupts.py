@@ -19,7 +19,8 @@ from dask_parts import eventually, nothing_left
 from interrupting import interrupts_are_heard  # noqa: F401
 from test_no_harm import left_behind
 
-from roastcoffea import MetricsCollector, channel, open_run, track_metrics, track_time
+from roastcoffea import MetricsCollector, open_run, track_metrics, track_time
+from roastcoffea.worker import channel
 
 sys.path.append(str(Path(__file__).parents[1] / "soak"))
 

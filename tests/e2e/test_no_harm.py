@@ -22,7 +22,7 @@ from coffea.processor import SimpleCheckpointer
 
 from roastcoffea import MetricsCollector, track_metrics, track_time
 from roastcoffea._core import ChunkLog
-from roastcoffea.backends._remote import by_value
+from roastcoffea.backends.dask.remote import by_value
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.local import LocalSource
 
@@ -570,7 +570,7 @@ class LosesRecords(LocalSource):
 @pytest.fixture
 def channel_alone(monkeypatch):
     """Nothing is carried beside the output."""
-    monkeypatch.setattr("roastcoffea.runner_watch.carrying_records", lambda executor, work, *_: work)
+    monkeypatch.setattr("roastcoffea.coffea.runner_watch.carrying_records", lambda executor, work, *_: work)
 
 
 def test_records_that_the_channel_loses_are_beside_the_output(small):

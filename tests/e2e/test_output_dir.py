@@ -18,8 +18,9 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 from dask_parts import eventually
 
-from roastcoffea import collector as collector_module
-from roastcoffea import MetricsCollector, live, load_measurement, on_disk, open_run, track_metrics
+from roastcoffea.collector import metrics_collector as collector_module
+from roastcoffea import MetricsCollector, load_measurement, open_run, track_metrics
+from roastcoffea.collector import live_writer as live, on_disk
 from roastcoffea.web import _live
 
 import coffea_metrics
@@ -172,7 +173,7 @@ def test_a_second_run_saves_what_was_told_of_the_first(tmp_path):
 
 
 def test_what_could_not_be_written_during_the_run_is_told(tmp_path, monkeypatch):
-    from roastcoffea import live
+    from roastcoffea.collector import live_writer as live
 
     def fails(self, records, samples):
         raise OSError("no space left")
@@ -207,7 +208,7 @@ def test_what_was_written_stays_when_the_end_fails(fileset, tmp_path, monkeypatc
         if fails == "end":
             monkeypatch.setattr(type(mc._source), "end", no_memory)
         else:
-            monkeypatch.setattr("roastcoffea.computed.Run", no_memory)
+            monkeypatch.setattr("roastcoffea.collector.computed.Run", no_memory)
     monkeypatch.undo()
     saved = open_run(path)
     assert saved.state == "unfinished" and len(saved.chunk_metrics) == len(output) > 0

@@ -11,11 +11,12 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 from coffea.processor.executor import Runner
 
-from roastcoffea import runner_watch, track_metrics
+from roastcoffea import track_metrics
+from roastcoffea.coffea import runner_watch
 from roastcoffea._core import ChunkLog
-from roastcoffea.channel import take_memory
-from roastcoffea.guard import listen, unlisten
-from roastcoffea.runner_watch import OUTPUT_KEY, RunnerWatch
+from roastcoffea.worker.channel import take_memory
+from roastcoffea.common.guard import listen, unlisten
+from roastcoffea.coffea.runner_watch import OUTPUT_KEY, RunnerWatch
 
 METHODS = {
     name: Runner.__dict__[name]

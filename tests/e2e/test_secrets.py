@@ -26,7 +26,7 @@ from dask_parts import eventually
 
 import roastcoffea
 from roastcoffea import MetricsCollector, open_run, track_metrics, track_time
-from roastcoffea.backends import _exposed
+from roastcoffea.backends.dask import exposed as _exposed
 
 ROAST = os.environ.get("ROAST_PROGRAM") or str(Path(sys.executable).with_name("roast"))
 # Each secret has a number of its own, so that a failure tells which one it was.

@@ -8,6 +8,7 @@ already. Ctrl-C lands after each of these calls.
 
 from __future__ import annotations
 
+import functools
 import contextlib
 import contextvars
 import os
@@ -27,13 +28,15 @@ from facility_parts import get
 from test_no_harm import left_behind
 
 import roastcoffea
-from roastcoffea import MetricsCollector, marks, runner_watch, track_metrics, track_time
-from roastcoffea.guard import HOOKS
-from roastcoffea.live import LiveWriter
+from roastcoffea import MetricsCollector, track_metrics, track_time
+from roastcoffea.coffea import runner_watch
+from roastcoffea.common import marks
+from roastcoffea.common.guard import HOOKS
+from roastcoffea.collector.live_writer import LiveWriter
 
 OURS = str(Path(roastcoffea.__file__).parent)
 # What a guard is made of cannot be guarded by it, and what leaves a context cannot fail.
-TRUSTED = (str(Path(OURS, "guard.py")), "contextlib.py", "threading.py", "weakref.py", "<frozen")
+TRUSTED = (str(Path(OURS, "common", "guard.py")), "contextlib.py", "threading.py", "weakref.py", "<frozen")
 LOCKS = ("lock.__enter__", "lock.__exit__", "RLock.__enter__", "RLock.__exit__")
 # To put things back is the last that can be done.
 PUTS_BACK = {("_remove", "setattr"), ("Mark.take_off", "setattr"), ("Mark.take_off", "delattr")}
@@ -68,7 +71,7 @@ class Places:
                 self.entered.add(f"{frame.f_globals.get('__name__')}.{name}")
                 return
             # The user's own run, in a wrapper of ours.
-            if caller is not None and getattr(caller.f_locals.get("original"), "__code__", None) is code:
+            if caller is not None and code_of(caller.f_locals.get("original")) is code:
                 return
             if code.co_filename.endswith(self.trusted) or code.co_filename.startswith(self.trusted):
                 return
@@ -84,6 +87,12 @@ class Places:
             if place == self.fails_at:
                 self.hit = True
                 raise self.error("injected")
+
+
+def code_of(function):
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__code__", None)
 
 
 class Analysis(processor.ProcessorABC):
@@ -253,7 +262,7 @@ def test_one_by_one(tiny, tmp_path, monkeypatch):
 
 def test_an_end_that_fails_again_and_again(tiny, tmp_path, monkeypatch):
     """As for want of memory. What the run had written is there still, and can be opened."""
-    monkeypatch.setattr("roastcoffea.on_disk.warn", lambda *_, **__: None)
+    monkeypatch.setattr("roastcoffea.collector.on_disk.warn", lambda *_, **__: None)
     road = one_by_one(tiny, tmp_path, monkeypatch)
     first = Places()
     assert road.once(first) == []
@@ -308,7 +317,7 @@ def test_dask(tiny, tmp_path):
 def test_where_a_facility_looks(tiny, tmp_path, monkeypatch):
     """The server of the scheduler, which others ask, and a file."""
     distributed = pytest.importorskip("distributed")
-    from roastcoffea.backends import _exposed
+    from roastcoffea.backends.dask import exposed as _exposed
 
     monkeypatch.setattr(_exposed, "KEPT_SECONDS", 0.0)
     with (
@@ -329,7 +338,7 @@ def test_where_a_facility_looks(tiny, tmp_path, monkeypatch):
 
         road = Road(client, executor, tiny, tmp_path, everywhere(cluster, client), inside=ask, dashboard=True,
                     textfile=tmp_path / "run.prom")
-        check(road, "textfile", "_exposed", "_dask.py", "preload", "collector")
+        check(road, "textfile", "dask/exposed", "dask/page", "preload", "metrics_collector")
 
 
 def test_parsl(tiny, tmp_path):

@@ -13,7 +13,8 @@ from coffea import processor
 from coffea.nanoevents import NanoAODSchema
 from dask_parts import BARE_SCHEDULER, SCHEDULER, eventually, process, traces
 
-from roastcoffea import MetricsCollector, live, open_run, track_metrics
+from roastcoffea import MetricsCollector, open_run, track_metrics
+from roastcoffea.collector import live_writer as live
 from roastcoffea.backends.source import Source
 
 ENDS = 60  # seconds: without a limit it takes five minutes

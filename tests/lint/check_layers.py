@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from common import files, without_comments
@@ -116,15 +116,13 @@ def check_rooms(root: Path) -> Iterator[str]:
 
 # ---- Python ----
 
-def row_of(part: str) -> int | None:
-    for row, parts in enumerate(PYTHON_LAYERS):
-        if part in parts:
-            return row
-    return None
+ROWS = {part: row for row, parts in enumerate(PYTHON_LAYERS) for part in parts}
 
 
-def known_parts() -> set[str]:
-    return {part for parts in PYTHON_LAYERS for part in parts}
+def part_of(names: Sequence[str]) -> str:
+    """The part that a module of roastcoffea belongs to: the longest beginning of its name that has a row."""
+    found = [".".join(names[:length]) for length in range(len(names), 0, -1)]
+    return next((part for part in found if part in ROWS), names[0])
 
 
 def imported_parts(node: ast.Import | ast.ImportFrom, package: list[str]) -> Iterator[str]:
@@ -134,14 +132,12 @@ def imported_parts(node: ast.Import | ast.ImportFrom, package: list[str]) -> Ite
     else:
         base = package[:len(package) - node.level + 1] if node.level else []
         module = ".".join([*base, *(node.module or "").split(".")]).strip(".")
-        names = [module]
-        if module == "roastcoffea":
-            names = [f"{module}.{alias.name}" if alias.name in known_parts() else module
-                     for alias in node.names]
+        names = [f"{module}.{alias.name}" for alias in node.names]
     for name in names:
         first, *rest = name.split(".")
         if first == "roastcoffea":
-            yield rest[0] if rest else "__init__"
+            part = part_of(rest or ["__init__"])
+            yield part if part in ROWS or len(rest) != 1 else "__init__"
         elif first == "coffea_metrics":
             yield "coffea_metrics"
 
@@ -149,7 +145,7 @@ def imported_parts(node: ast.Import | ast.ImportFrom, package: list[str]) -> Ite
 def problem_of_import(part: str, used: str) -> str | None:
     if used == "coffea_metrics":
         return "roastcoffea must not import coffea_metrics"
-    own, other = row_of(part), row_of(used)
+    own, other = ROWS.get(part), ROWS.get(used)
     if other is None or own is None:
         return f"{part if own is None else used} has no row in tests/lint/layers.py"
     if used != part and other >= own:
@@ -161,7 +157,7 @@ def check_python(root: Path) -> Iterator[str]:
     base = root / "python"
     for path in files(root, ("python/roastcoffea",), (".py", ".pyi")):
         module = path.relative_to(base).with_suffix("")
-        part = module.parts[1]
+        part = part_of(module.parts[1:])
         for node in ast.walk(ast.parse(path.read_text(), str(path))):
             if not isinstance(node, ast.Import | ast.ImportFrom):
                 continue

@@ -58,29 +58,24 @@ ROOMS = {
     "src/store": ["database", "place", "write", "read", "legacy"],
 }
 
-# python/roastcoffea/<module or package>, from the bottom; those of one row may not use each other.
+# python/roastcoffea/<package or module>, from the bottom; those of one row may not use each other. A module inside a
+# package has a row where it stands higher than its package.
 PYTHON_LAYERS = [
     ["_core"],
-    ["extras", "guard", "marks", "closures", "identity", "kernel", "preview", "facility", "answers"],
-    ["utils", "instrumentation", "decorator", "channel", "tasks", "undo", "file_sizes", "provenance", "checkpoints",
-     "endings"],
+    ["common"],
+    ["utils", "instrumentation", "decorator", "worker"],
     ["aggregation"],
     ["backends"],
     ["export"],
-    ["binning", "drawing"],
-    ["visualization", "report", "runs"],
+    ["visualization"],
+    ["report", "runs"],
     ["advice", "comparison", "what_if"],
-    ["skips", "carriage", "screens"],
-    ["preprocess_watch", "progress", "news"],
-    ["runner_watch", "results", "live", "computed", "textfile"],
-    ["settings"],
-    ["on_disk"],
+    ["coffea"],
+    ["collector"],
     ["scaling_runs", "trend_runs"],
     ["web"],
+    ["backends.dask.page"],
     ["preload"],
-    ["work"],
-    ["recorder"],
-    ["collector"],
     ["__init__"],
     ["verbs"],
     ["__main__"],

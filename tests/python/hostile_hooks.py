@@ -8,7 +8,8 @@ import weakref
 from hostile import Attributes, KEY, case, collected, current, with_factory
 from samples import Events, Plain
 
-from roastcoffea import BaseInstrumentationContext, channel, track_bytes, track_metrics, track_time
+from roastcoffea import BaseInstrumentationContext, track_bytes, track_metrics, track_time
+from roastcoffea.worker import channel
 
 # ---- sections ----
 

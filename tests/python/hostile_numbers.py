@@ -8,7 +8,7 @@ from samples import Plain
 from roastcoffea import _core, track_bytes
 from roastcoffea._core import ChunkLog, Run, WorkerSeries
 from roastcoffea.aggregation.reports import sum_reports
-from roastcoffea.backends._task_watch import TaskWatch
+from roastcoffea.backends.dask.task_watch import TaskWatch
 
 ENDS = (2**63 - 1, -(2**63), 9.2e18, -9.2e18, 1e308, -1e308, float("inf"), float("nan"), 2**200)
 

@@ -12,7 +12,7 @@ import pytest
 from leaks import assert_nothing_is_kept
 from roastcoffea import _core
 from roastcoffea._core import Attempts, Run, WorkerSeries
-from roastcoffea.backends._task_watch import TaskWatch
+from roastcoffea.backends.dask.task_watch import TaskWatch
 
 A, B = "tcp://a:1", "tcp://b:2"
 KEY = "Proc-0123456789abcdef0123456789abcdef"

@@ -10,7 +10,8 @@ import pytest
 from leaks import assert_nothing_is_kept
 from plot_samples import S0, SPANS, T0, chunks, tracking
 
-from roastcoffea import _core, binning
+from roastcoffea import _core
+from roastcoffea.visualization import binning
 from roastcoffea._core import Run, WorkerSeries
 from roastcoffea.aggregation.chunk import build_chunk_info
 from roastcoffea.visualization._data import intervals_of

@@ -442,7 +442,7 @@ def test_before_the_first_chunk_there_is_nothing_to_find(growing):
 
 def test_the_parts_of_a_run_that_goes_on_need_no_chart_of_tasks(growing, monkeypatch):
     growing.grow(5)
-    monkeypatch.setattr("roastcoffea.binning.tasks", lambda *_: pytest.fail("the chart of tasks is not on this page"))
+    monkeypatch.setattr("roastcoffea.visualization.binning.tasks", lambda *_: pytest.fail("the chart of tasks is not on this page"))
     assert _live.look_at_all(str(growing.path))[0]["findings"]
 
 

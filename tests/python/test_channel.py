@@ -10,7 +10,8 @@ import time
 import pytest
 from samples import Events, Processor, forks
 
-from roastcoffea import channel, track_metrics
+from roastcoffea import track_metrics
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog, faults
 
 

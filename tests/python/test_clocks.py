@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from roastcoffea import _core, channel, track_metrics
+from roastcoffea import _core, track_metrics
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog, shift_clocks, split_replayed
-from roastcoffea.identity import RunIdentity
+from roastcoffea.coffea.identity import RunIdentity
 
 SET_CLOCK = Path(__file__).parents[1] / "burn" / "set_clock.c"
 

@@ -6,9 +6,9 @@ import pytest
 
 from roastcoffea import load_measurement
 from roastcoffea._core import Run, Summary
-from roastcoffea.endings import describe_error, is_interrupt
+from roastcoffea.common.endings import describe_error, is_interrupt
 from roastcoffea.export.measurements import save_measurement
-from roastcoffea.preprocess_watch import InTurn
+from roastcoffea.coffea.preprocess_watch import InTurn
 
 ENDING = {
     "outcome": "failed",

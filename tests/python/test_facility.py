@@ -9,8 +9,8 @@ import pytest
 
 from roastcoffea import MetricsCollector
 from roastcoffea._core import ChunkLog
-from roastcoffea.facility import LONGEST, batch_job, facility
-from roastcoffea.provenance import provenance
+from roastcoffea.worker.facility import LONGEST, batch_job, facility
+from roastcoffea.collector.provenance import provenance
 
 VARIABLES = ("ROAST_SITE", "ROAST_PROVENANCE_OFF", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID",
              "SLURM_ARRAY_TASK_ID", "_CONDOR_JOB_AD", "CONDOR_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "SGE_ROOT",

@@ -12,10 +12,11 @@ import pytest
 from interrupting import interrupts_are_heard  # noqa: F401
 from samples import Events
 
-from roastcoffea import BaseInstrumentationContext, _core, channel, track_bytes, track_metrics, track_time
+from roastcoffea import BaseInstrumentationContext, _core, track_bytes, track_metrics, track_time
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog, WorkerSeries, faults, sample_workers
 from roastcoffea.aggregation.reports import sum_reports
-from roastcoffea.backends._task_watch import TaskWatch
+from roastcoffea.backends.dask.task_watch import TaskWatch
 
 CURRENT = "_roastcoffea_current_chunk"
 KEY = "__roastcoffea_metrics__"

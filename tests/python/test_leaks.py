@@ -16,7 +16,8 @@ import pytest
 from leaks import CALLS, assert_nothing_is_kept, calls_of
 from samples import Events, Processor, make_log
 
-from roastcoffea import BaseInstrumentationContext, _core, channel, track_metrics
+from roastcoffea import BaseInstrumentationContext, _core, track_metrics
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog
 
 LOG = make_log(3)

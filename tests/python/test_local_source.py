@@ -21,7 +21,8 @@ import pytest
 from samples import forks, make_log
 from stand_ins import FuturesExecutor, IterativeExecutor, TaskVineExecutor, run_python, wait_for
 
-from roastcoffea import _core, channel
+from roastcoffea import _core
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.aggregation.tracking import TrackingData
@@ -518,7 +519,7 @@ def test_program_that_ends_in_the_middle(tmp_path):
     run_python(textwrap.dedent("""
         import sys, tempfile
         from roastcoffea.backends.local import LocalSource
-        from roastcoffea.channel import deliver
+        from roastcoffea.worker.channel import deliver
         tempfile.tempdir = sys.argv[1]
         source = LocalSource()
         deliver(source.begin(0.01).topic, b"x")

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from roastcoffea import marks
-from roastcoffea.marks import GONE, Mark
+from roastcoffea.common import marks
+from roastcoffea.common.marks import GONE, Mark
 
 
 class Thing:

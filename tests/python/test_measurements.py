@@ -22,8 +22,8 @@ from roastcoffea._core import ChunkLog, LiveMeasurement, Run
 from roastcoffea.aggregation.core import Metrics, MetricsAggregator
 from roastcoffea.export import extras
 from roastcoffea.export.measurements import save_measurement
-from roastcoffea.live import LiveWriter
-from roastcoffea.progress import Pieces
+from roastcoffea.collector.live_writer import LiveWriter
+from roastcoffea.coffea.pieces import Pieces
 
 OLD = Path(__file__).parent.parent / "data" / "measurements_0_1_2"
 REPORT = {"entries": 4000, "bytesread": 50_000_000, "processtime": 40.5, "chunks": 10,
@@ -542,7 +542,7 @@ def test_news_that_could_not_be_written_are_written_later(tmp_path, monkeypatch)
     chunks, series = mixed_log(), sample_series()
     writer = LiveWriter(tmp_path / "live", False, dict, Pieces())
     with monkeypatch.context() as patch:
-        patch.setattr("roastcoffea.live.Run", lambda **parts: 1 / 0)
+        patch.setattr("roastcoffea.collector.live_writer.Run", lambda **parts: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             writer.take([chunks[:4].to_bytes(), b"damaged", chunks[4:5].to_bytes()], series)
     writer.take([chunks[5:].to_bytes()], None)

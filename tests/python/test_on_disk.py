@@ -11,12 +11,12 @@ from report_samples import chunk
 
 from roastcoffea import MetricsCollector, open_run
 from roastcoffea._core import ChunkLog, Run, now
-from roastcoffea.guard import Notes
-from roastcoffea.live import LiveWriter
-from roastcoffea.on_disk import OnDisk
-from roastcoffea.progress import Pieces
-from roastcoffea.settings import Settings
-from roastcoffea.textfile import TextFile
+from roastcoffea.common.guard import Notes
+from roastcoffea.collector.live_writer import LiveWriter
+from roastcoffea.collector.on_disk import OnDisk
+from roastcoffea.coffea.pieces import Pieces
+from roastcoffea.collector.settings import Settings
+from roastcoffea.collector.textfile import TextFile
 
 USUAL = {"output_dir": None, "measurement_name": None, "overwrite": True, "config": None, "live": False,
          "provenance": None, "dashboard": False, "textfile": None}

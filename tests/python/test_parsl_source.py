@@ -18,14 +18,16 @@ from pathlib import Path
 import pytest
 from stand_ins import ParslExecutor, run_python
 
-from roastcoffea import MetricsCollector, channel
+from roastcoffea import MetricsCollector
+from roastcoffea.worker import channel
 from roastcoffea._core import ChunkLog, Run
-from roastcoffea.backends import _parsl_logs, make_backend
-from roastcoffea.backends import parsl as source_module
-from roastcoffea.backends._parsl_database import Database, database_of
-from roastcoffea.backends._parsl_logs import read_logs
-from roastcoffea.backends._parsl_tries import Try
-from roastcoffea.backends.parsl import ParslSource
+from roastcoffea.backends import make_backend
+from roastcoffea.backends.parsl import logs as _parsl_logs
+from roastcoffea.backends.parsl import source as source_module
+from roastcoffea.backends.parsl.database import Database, database_of
+from roastcoffea.backends.parsl.logs import read_logs
+from roastcoffea.backends.parsl.tries import Try
+from roastcoffea.backends.parsl.source import ParslSource
 from roastcoffea.backends.source import Collected, Ran
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "parsl"

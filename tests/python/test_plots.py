@@ -21,7 +21,7 @@ import roastcoffea
 from roastcoffea import _core
 from roastcoffea._core import Attempts, ChunkLog, Run, WorkerSeries
 from roastcoffea.aggregation.tracking import TrackingData
-from roastcoffea.drawing import short_names, shorten
+from roastcoffea.visualization.drawing import short_names, shorten
 from roastcoffea.visualization import plots
 from roastcoffea.aggregation.chunk import build_chunk_info
 

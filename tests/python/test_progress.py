@@ -13,10 +13,12 @@ import pytest
 from leaks import assert_nothing_is_kept
 from report_samples import chunk, series, usual
 
-from roastcoffea import MetricsCollector, screens
+from roastcoffea import MetricsCollector
+from roastcoffea.collector import screens
 from roastcoffea._core import ChunkLog, Tally, prometheus_live
-from roastcoffea.news import NewsThread
-from roastcoffea.progress import Counted, LiveLine, Pieces, fitted
+from roastcoffea.collector.news import NewsThread
+from roastcoffea.coffea.pieces import Counted, Pieces
+from roastcoffea.collector.progress import LiveLine, fitted
 
 
 class Terminal(io.StringIO):
@@ -238,7 +240,7 @@ def test_a_line_that_cannot_begin_costs_nothing_else(monkeypatch):
             raise OSError("no display")
 
     terminal = Terminal()
-    monkeypatch.setattr("roastcoffea.progress.find_screen", lambda: Broken(terminal))
+    monkeypatch.setattr("roastcoffea.collector.progress.find_screen", lambda: Broken(terminal))
     with MetricsCollector(live=True) as mc:
         pass
     assert ["no display" in note for note in mc.notes] == [True] and terminal.getvalue().startswith("Done · ")

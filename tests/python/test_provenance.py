@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from roastcoffea import provenance
+from roastcoffea.collector import provenance
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 

@@ -16,7 +16,8 @@ import pytest
 from leaks import assert_nothing_is_kept
 from samples import Events, forks
 
-from roastcoffea import file_sizes, track_metrics
+from roastcoffea import track_metrics
+from roastcoffea.worker import file_sizes
 from roastcoffea._core import ColumnReader, _fail_allocations, faults
 
 KEY = "__roastcoffea_metrics__"

@@ -11,12 +11,12 @@ from roastcoffea import track_metrics
 from roastcoffea._core import ChunkLog, Run
 from roastcoffea.aggregation.core import MetricsAggregator
 from roastcoffea.backends.source import Ran
-from roastcoffea.computed import Inputs, compute
-from roastcoffea.guard import Notes
-from roastcoffea.identity import RunIdentity
-from roastcoffea.preprocess_watch import Preprocessing
-from roastcoffea.recorder import Recorder
-from roastcoffea.runner_watch import RunnerCall, Tasks
+from roastcoffea.collector.computed import Inputs, compute
+from roastcoffea.common.guard import Notes
+from roastcoffea.coffea.identity import RunIdentity
+from roastcoffea.coffea.preprocess_watch import Preprocessing
+from roastcoffea.coffea.recorder import Recorder
+from roastcoffea.coffea.runner_watch import RunnerCall, Tasks
 
 REPORT = {"entries": 10, "bytesread": 20, "processtime": 3.0, "chunks": 1}
 

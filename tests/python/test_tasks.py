@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from samples import Events, Processor, forks
 
-from roastcoffea import tasks
+from roastcoffea.worker import tasks
 from roastcoffea._core import ChunkLog, batch_jobs, faults
 
 KEY = "__roastcoffea_metrics__"

@@ -16,8 +16,8 @@ from roastcoffea._core import Run, TaskVineLog, WorkerSeries
 from roastcoffea.backends.registry import known_backends, make_backend
 from roastcoffea.backends.source import Ran
 from roastcoffea.backends.taskvine import TaskVineSource
-from roastcoffea.endings import describe_text
-from roastcoffea.guard import listen, unlisten
+from roastcoffea.common.endings import describe_text
+from roastcoffea.common.guard import listen, unlisten
 
 DATA = Path(__file__).parents[1] / "data" / "taskvine"
 RECORDINGS = sorted(path.name for path in DATA.iterdir())

@@ -20,8 +20,8 @@ import pytest
 
 from roastcoffea import open_run
 from roastcoffea._core import ChunkLog, LiveMeasurement, Run, WorkerSeries
-from roastcoffea.live import LiveWriter, read_failures
-from roastcoffea.progress import Pieces
+from roastcoffea.collector.live_writer import LiveWriter, read_failures
+from roastcoffea.coffea.pieces import Pieces
 
 PROGRAM = os.environ.get("ROAST_PROGRAM") or str(Path(sys.executable).with_name("roast"))
 START, SECONDS = 1.7e9, 20.0

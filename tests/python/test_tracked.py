@@ -23,7 +23,7 @@ from samples import Events, Plain, Processor, block_of, forks
 import roastcoffea
 from roastcoffea import BaseInstrumentationContext, track_metrics, track_time
 from roastcoffea._core import ChunkLog, _fail_allocations, faults
-from roastcoffea.channel import take_memory
+from roastcoffea.worker.channel import take_memory
 
 KEY = "__roastcoffea_metrics__"
 

@@ -29,7 +29,10 @@ from dask_parts import traces  # noqa: E402
 from files import nano_columns, write_ttree  # noqa: E402
 from processors import Tracked  # noqa: E402
 
-from roastcoffea import MetricsCollector, channel, guard, identity, marks, runner_watch  # noqa: E402
+from roastcoffea import MetricsCollector  # noqa: E402
+from roastcoffea.coffea import identity, runner_watch
+from roastcoffea.common import guard, marks
+from roastcoffea.worker import channel
 
 RUNNER = dict(vars(processor.Runner))
 

@@ -47,7 +47,7 @@ from roastcoffea.aggregation.workflow import aggregate_workflow_metrics
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.export.measurements import save_measurement
 from roastcoffea.export.reporter import format_chunk_metrics_table, format_throughput_table
-from roastcoffea.results import SavedRun
+from roastcoffea.collector.results import SavedRun
 from roastcoffea.utils import get_process_memory
 
 

@@ -21,12 +21,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from roastcoffea._core import ChunkLog, ProcessTree, WorkerSeries
-from roastcoffea.backends._counters import Counters
-from roastcoffea.backends._executors import kind_of, threads_of
-from roastcoffea.backends._remote import read_counters
+from roastcoffea.backends.counters import Counters
+from roastcoffea.backends.executors import kind_of, threads_of
+from roastcoffea.backends.dask.remote import read_counters
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval
-from roastcoffea.channel import SharedFile, close, forget, take_memory
-from roastcoffea.guard import Notes, attempt, words
+from roastcoffea.worker.channel import SharedFile, close, forget, take_memory
+from roastcoffea.common.guard import Notes, attempt, words
 
 __all__ = ["LocalSource"]
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from roastcoffea.aggregation.backends import known_parsers, plugin_backends, register_parser
-from roastcoffea.backends._executors import class_names
+from roastcoffea.backends.executors import class_names
 from roastcoffea.backends.base import AbstractMetricsBackend
 from roastcoffea.backends.source import Source
 
@@ -18,9 +18,9 @@ _KINDS = (AbstractMetricsBackend, Source)
 
 # Our own; imported when they are used, so that Dask and Parsl are needed only by those who use them.
 _OURS = {
-    "dask": ("roastcoffea.backends.dask", "DaskMetricsBackend"),
+    "dask": ("roastcoffea.backends.dask.source", "DaskMetricsBackend"),
     "local": ("roastcoffea.backends.local", "LocalSource"),
-    "parsl": ("roastcoffea.backends.parsl", "ParslSource"),
+    "parsl": ("roastcoffea.backends.parsl.source", "ParslSource"),
     "taskvine": ("roastcoffea.backends.taskvine", "TaskVineSource"),
 }
 _REGISTERED: dict[str, type[Backend]] = {}

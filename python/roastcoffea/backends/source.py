@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from roastcoffea.guard import Notes, attempt
+from roastcoffea.common.guard import Notes, attempt
 
 if TYPE_CHECKING:
     from roastcoffea._core import Attempts, WorkerSeries
@@ -28,7 +28,7 @@ __all__ = [
 
 SPAN_NAME = "coffea-processing"
 
-# The call of a Runner in this thread (roastcoffea.runner_watch).
+# The call of a Runner in this thread (roastcoffea.coffea.runner_watch).
 current_call: ContextVar[Any] = ContextVar("roastcoffea_call", default=None)
 
 
@@ -45,7 +45,7 @@ class Engine:
 
     name: str = ""  #: with its version, where it has one
     cannot: list[str] = field(default_factory=list)  #: what cannot be measured, and why, in words
-    topic: str | None = None  #: where workers send their records (roastcoffea.channel); None: in the output alone
+    topic: str | None = None  #: where workers send their records (roastcoffea.worker.channel); None: in the output alone
     clock_offset: float = 0.0  #: seconds from the clock of this process to that of the series and the attempts
     reducer: str | None = None  #: what the figures call the tasks that merge outputs
     span: Any = None  #: what groups the tasks of the run, for `MetricsCollector.span_info`

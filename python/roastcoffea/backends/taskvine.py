@@ -19,12 +19,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from roastcoffea._core import TaskVineLog, now, redact_text
-from roastcoffea.backends._task_watch import FAILURE_LENGTH, FAILURES
+from roastcoffea.backends.dask.task_watch import FAILURE_LENGTH, FAILURES
 from roastcoffea.backends.source import Collected, Engine, News, Ran, Source, check_interval, note_task
-from roastcoffea.endings import describe_text
-from roastcoffea.file_sizes import ASKED_ELSEWHERE, SIZES
-from roastcoffea.guard import Notes, attempt, hook
-from roastcoffea.marks import Mark
+from roastcoffea.common.endings import describe_text
+from roastcoffea.worker.file_sizes import ASKED_ELSEWHERE, SIZES
+from roastcoffea.common.guard import Notes, attempt, hook
+from roastcoffea.common.marks import Mark
 
 __all__ = ["TaskVineSource"]
 

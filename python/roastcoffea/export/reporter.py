@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roastcoffea.extras import needed
+from roastcoffea.common.extras import needed
 
 needed("a summary as tables", "rich", "coffea")
 from rich.console import Console, ConsoleOptions, RenderResult

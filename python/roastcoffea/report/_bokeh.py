@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from roastcoffea.extras import needed
+from roastcoffea.common.extras import needed
 
 Plot: TypeAlias = Any
 

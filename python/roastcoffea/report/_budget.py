@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.drawing import BUDGET_PARTS
+from roastcoffea.visualization.drawing import BUDGET_PARTS
 from roastcoffea.report._data import Source
 from roastcoffea.report._markup import text
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from roastcoffea import _core
 
 if TYPE_CHECKING:
-    from roastcoffea.binning import Array, Tasks
+    from roastcoffea.visualization.binning import Array, Tasks
 
 # The columns of the table of chunks that tables and charts use. Of a million chunks all columns take seconds.
 CHUNK_COLUMNS = ("t_start", "t_end", "duration", "num_events", "dataset", "file", "entry_start", "entry_stop", "bytes_read",
@@ -60,7 +60,7 @@ class Source:
         return self.run.chunk_columns(CHUNK_COLUMNS)
 
     def _make_tasks(self) -> Tasks | None:
-        from roastcoffea.binning import tasks  # on demand: it needs numpy, which a summary does without
+        from roastcoffea.visualization.binning import tasks  # on demand: it needs numpy, which a summary does without
 
         return tasks(self.run, MOST_BARS, MOST_ROWS, BINS)
 
@@ -75,7 +75,7 @@ class Source:
     @cached_property
     def figures(self) -> dict[str, Array]:
         """Columns of numbers of the chunks; absent where a chunk has an error."""
-        from roastcoffea.binning import numbers
+        from roastcoffea.visualization.binning import numbers
 
         error = self.chunks.column("error.code")
         return {name: numbers(self.chunks.column(name), error) for name in CHUNK_FIGURES}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from roastcoffea._core import format_value
-from roastcoffea.binning import Array, Gantt, Tasks, numbers, task_groups
-from roastcoffea.drawing import owner_column, short_names, shorten, shorten_path
+from roastcoffea.visualization.binning import Array, Gantt, Tasks, numbers, task_groups
+from roastcoffea.visualization.drawing import owner_column, short_names, shorten, shorten_path
 from roastcoffea.report._bokeh import Plot, models
 from roastcoffea.report._data import Source
 from roastcoffea.report._look import (

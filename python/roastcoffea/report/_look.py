@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roastcoffea.binning import Array
-from roastcoffea.drawing import Scale
+from roastcoffea.visualization.binning import Array
+from roastcoffea.visualization.drawing import Scale
 from roastcoffea.report._bokeh import Plot, figure, models
 
 # Safe for colour-blind readers: the palette of Okabe and Ito, its blue a little lighter for dark ground.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from roastcoffea._core import format_value
-from roastcoffea.binning import Array, Outliers, Pairs, numbers, outliers, pairs
-from roastcoffea.drawing import short_names
+from roastcoffea.visualization.binning import Array, Outliers, Pairs, numbers, outliers, pairs
+from roastcoffea.visualization.drawing import short_names
 from roastcoffea.report._bokeh import Plot, models, value
 from roastcoffea.report._data import Source
 from roastcoffea.report._gantt import CHUNK_ROWS, chunk_texts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from roastcoffea.aggregation.on_demand import MadeOnDemand
-from roastcoffea.binning import Top, numbers, top
+from roastcoffea.visualization.binning import Top, numbers, top
 from roastcoffea.report._data import CHUNK_FIGURES, Source
 from roastcoffea.report._markup import Column, Row, table
 

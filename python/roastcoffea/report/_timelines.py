@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from roastcoffea.binning import (
+from roastcoffea.visualization.binning import (
     Array, Rates, Tasks, Timeline, WorkerCounts, throughput, timelines as worker_timelines, worker_counts,
 )
-from roastcoffea.drawing import scale_of, time_scale, zero_of
+from roastcoffea.visualization.drawing import scale_of, time_scale, zero_of
 from roastcoffea.report._bokeh import Plot, models
 from roastcoffea.report._data import BINS, Source
 from roastcoffea.report._gantt import MOST_NAMES, gantt_chart

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from roastcoffea.binning import Array
-from roastcoffea.drawing import Scale, scale_of, short_names, time_scale
+from roastcoffea.visualization.binning import Array
+from roastcoffea.visualization.drawing import Scale, scale_of, short_names, time_scale
 from roastcoffea.visualization._figure import Axes, Colors, Figure, style_axes
 
 

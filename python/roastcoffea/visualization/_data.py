@@ -9,7 +9,7 @@ import numpy as np
 
 from roastcoffea import _core
 from roastcoffea.aggregation.tracking import TrackingData
-from roastcoffea.drawing import zero_of
+from roastcoffea.visualization.drawing import zero_of
 
 Tracking: TypeAlias = Mapping[str, Any] | _core.WorkerSeries | _core.Run | None
 Chunks: TypeAlias = Iterable[Mapping[str, Any]] | _core.Table | _core.Run | None

@@ -17,8 +17,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from roastcoffea.extras import needed
-from roastcoffea.kernel import in_kernel
+from roastcoffea.common.extras import needed
+from roastcoffea.common.kernel import in_kernel
 
 needed("a plot", "matplotlib", "plots")
 from matplotlib.axes import Axes as Axes

@@ -136,7 +136,7 @@ class Helpers:
 
 
 def _answers() -> dict[str, Callable[..., str]]:
-    from roastcoffea.results import compare, open_run
+    from roastcoffea.collector.results import compare, open_run
     from roastcoffea.scaling_runs import scaling
     from roastcoffea.web._live import LiveRun, look_at_all
     from roastcoffea.web._pages import Pages

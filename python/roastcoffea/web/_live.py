@@ -16,15 +16,15 @@ import numpy as np
 
 from roastcoffea import _core
 from roastcoffea._core import format_value
-from roastcoffea.binning import Array, numbers, spread, top, worker_counts
-from roastcoffea.live import read_failures
+from roastcoffea.visualization.binning import Array, numbers, spread, top, worker_counts
+from roastcoffea.collector.live_writer import read_failures
 from roastcoffea.report._budget import budget
 from roastcoffea.report._data import Source
 from roastcoffea.report._findings import findings
 from roastcoffea.report._markup import Column, Row, name, table, text
 from roastcoffea.report._overview import quality, tiles
 from roastcoffea.report._tables import TABLES
-from roastcoffea.results import open_run
+from roastcoffea.collector.results import open_run
 
 __all__ = ["LiveRun", "in_order", "look_at_all"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from roastcoffea.extras import needed
+from roastcoffea.common.extras import needed
 
 needed("the board", "tornado", "report")
 import tornado.httpserver

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from roastcoffea._core import format_value
-from roastcoffea.binning import Histogram
-from roastcoffea.drawing import Scale
+from roastcoffea.visualization.binning import Histogram
+from roastcoffea.visualization.drawing import Scale
 from roastcoffea.visualization._axes import count_axis, from_zero, legend
 from roastcoffea.visualization._figure import Colors, Drawn, Output, Size, finish, new_figure
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roastcoffea.binning import Ranges, ranges
-from roastcoffea.drawing import Scale
+from roastcoffea.visualization.binning import Ranges, ranges
+from roastcoffea.visualization.drawing import Scale
 from roastcoffea.visualization._axes import band, count_axis, from_zero, legend, line
 from roastcoffea.visualization._figure import Axes, Colors
 

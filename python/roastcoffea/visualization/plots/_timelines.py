@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from roastcoffea.binning import Line, Timeline, timeline
-from roastcoffea.drawing import short_names
+from roastcoffea.visualization.binning import Line, Timeline, timeline
+from roastcoffea.visualization.drawing import short_names
 from roastcoffea.visualization._axes import (
     Clock, band, count_axis, from_zero, legend, line, steps_area, time_axis,
 )

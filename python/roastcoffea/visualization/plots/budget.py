@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.drawing import BUDGET_PARTS, time_scale
+from roastcoffea.visualization.drawing import BUDGET_PARTS, time_scale
 from roastcoffea.visualization._axes import legend, note, row_bars, row_names
 from roastcoffea.visualization._data import Metrics, metrics_of
 from roastcoffea.visualization._figure import (

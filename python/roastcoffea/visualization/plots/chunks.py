@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from roastcoffea._core import format_value
-from roastcoffea.binning import Array, Pairs, histogram, pairs
-from roastcoffea.drawing import Scale, time_scale
+from roastcoffea.visualization.binning import Array, Pairs, histogram, pairs
+from roastcoffea.visualization.drawing import Scale, time_scale
 from roastcoffea.visualization._axes import color_bar, count_axis, from_zero
 from roastcoffea.visualization._data import DECORATE, Chunks, chunks_of
 from roastcoffea.visualization._figure import (

@@ -12,7 +12,7 @@ from typing import Any
 
 from roastcoffea import _core
 from roastcoffea.aggregation.on_demand import MadeOnDemand
-from roastcoffea.binning import tasks, worker_counts
+from roastcoffea.visualization.binning import tasks, worker_counts
 from roastcoffea.visualization import PLOTS
 from roastcoffea.visualization._data import run_of, start_of, tracking_of
 from roastcoffea.visualization._figure import unshown

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roastcoffea.binning import Array, Gantt, Group, Tasks, numbers, task_groups, tasks
-from roastcoffea.drawing import owner_column, short_names
+from roastcoffea.visualization.binning import Array, Gantt, Group, Tasks, numbers, task_groups, tasks
+from roastcoffea.visualization.drawing import owner_column, short_names
 from roastcoffea.visualization._axes import Clock, color_bar, legend, time_axis
 from roastcoffea.visualization._data import DECORATE, Chunks, chunks_of, run_of, start_of
 from roastcoffea.visualization._figure import (

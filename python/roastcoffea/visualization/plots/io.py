@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from roastcoffea._core import Table, format_value
-from roastcoffea.binning import Array, group_sums, histogram
-from roastcoffea.drawing import Scale, scale_of
+from roastcoffea.visualization.binning import Array, group_sums, histogram
+from roastcoffea.visualization.drawing import Scale, scale_of
 from roastcoffea.visualization._axes import count_axis, note, row_bars, row_names, unit_scale
 from roastcoffea.visualization._data import (
     DECORATE, Chunks, Metrics, chunks_of, metrics_of, reads_of, run_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roastcoffea._core import format_value
-from roastcoffea.drawing import scale_of
+from roastcoffea.visualization.drawing import scale_of
 from roastcoffea.visualization._data import Chunks, chunks_of
 from roastcoffea.visualization._figure import Colors, Drawn, Output, Size, finish, new_figure
 from roastcoffea.visualization.plots._per_chunk import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from roastcoffea.drawing import scale_of
+from roastcoffea.visualization.drawing import scale_of
 from roastcoffea.visualization._figure import Colors, Drawn, Output, Size, finish, new_figure
 
 __all__ = ["plot_scaling"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.drawing import scale_of
+from roastcoffea.visualization.drawing import scale_of
 from roastcoffea.visualization._axes import bars_label, count_axis, from_zero, note, right_axis
 from roastcoffea.visualization._data import Metrics, metrics_of
 from roastcoffea.visualization._figure import Axes, Colors, Drawn, Output, Size, finish, new_figure

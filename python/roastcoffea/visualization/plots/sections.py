@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roastcoffea._core import format_value
-from roastcoffea.drawing import time_scale
+from roastcoffea.visualization.drawing import time_scale
 from roastcoffea.visualization._axes import legend, note, row_bars, row_names
 from roastcoffea.visualization._data import Metrics, metrics_of
 from roastcoffea.visualization._figure import (

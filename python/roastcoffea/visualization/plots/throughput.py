@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roastcoffea.binning import Rates, WorkerCounts, throughput, worker_counts
-from roastcoffea.drawing import scale_of
+from roastcoffea.visualization.binning import Rates, WorkerCounts, throughput, worker_counts
+from roastcoffea.visualization.drawing import scale_of
 from roastcoffea.visualization._axes import (
     Clock, count_axis, from_zero, legend, line, note, right_axis, time_axis,
 )

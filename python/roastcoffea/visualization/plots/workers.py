@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roastcoffea.binning import worker_counts
+from roastcoffea.visualization.binning import worker_counts
 from roastcoffea.visualization._axes import steps_area, time_axis
 from roastcoffea.visualization._data import TRACK, Tracking, start_of, tracking_of
 from roastcoffea.visualization._figure import Drawn, Output, Size, finish, new_figure

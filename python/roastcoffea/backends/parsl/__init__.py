@@ -1,0 +1,1 @@
+"""Parsl: the source of a run, its tries, and the logs and the database that its workers leave."""
