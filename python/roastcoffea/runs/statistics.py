@@ -57,7 +57,7 @@ def pooled(groups: Iterable[Array]) -> Variance:
 
 _MOST_ROWS = 600  # more would make a variance sharper than anything that matters
 TIMES = 48  # moments that a run is cut into
-_SEEN = 1.5  # standard errors that a variance must have
+_SEEN = 2.0  # standard errors that a variance must have
 _MEMORY = 1.0  # a drift is taken to last for this part of a run
 
 
