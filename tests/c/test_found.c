@@ -304,11 +304,15 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_both_roads_agree), WITH_FOLDER(test_changed_metadata),
-        WITH_FOLDER(test_no_metadata),      WITH_FOLDER(test_cut_database),
-        WITH_FOLDER(test_choosing),         cmocka_unit_test(test_words),
+        WITH_FOLDER(test_both_roads_agree),
+        WITH_FOLDER(test_changed_metadata),
+        WITH_FOLDER(test_no_metadata),
+        WITH_FOLDER(test_cut_database),
+        WITH_FOLDER(test_choosing),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_facts_have_names),
-        WITH_FOLDER(test_unknown_metric),   WITH_FOLDER(test_failing_allocations),
+        WITH_FOLDER(test_unknown_metric),
+        WITH_FOLDER(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
