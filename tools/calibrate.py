@@ -47,6 +47,8 @@ class Row:
 
     @property
     def stated(self) -> str:
+        if self.most == 1 and self.least == 0:
+            return "nothing"
         return f"at most {self.most:.0%}" if self.most < 1 else f"at least {self.least:.0%}"
 
     def holds(self, seen: float, count: int) -> bool:
@@ -80,9 +82,9 @@ def sides(rng: Rng, effects: Effects, runs: int, slower: Callable[[int, str], fl
             [simulate(rng, other or work, effects, slower=slower) for _ in range(runs)])
 
 
-def cost_of(a: list[Any], b: list[Any], given: float | None = None) -> Change:
+def cost_of(a: list[Any], b: list[Any], given: float | None = None, others: list[Any] | None = None) -> Change:
     """The cost as compare() has it, without all else that compare() says."""
-    asked = Question([("a", one) for one in a], [("b", one) for one in b], given=given).sides
+    asked = Question([("a", one) for one in a], [("b", one) for one in b], [others] if others else [], given).sides
     change = Change("cost", "all", "", "s", None, None)
     change.take(asked.ratio(asked.cost("all")))
     return change
@@ -95,6 +97,15 @@ def differ(change: Change) -> bool:
 def finds(effects: Effects, runs: int, factor: float = 1.0, given: float | None = None) -> Callable[[Rng], bool]:
     def ask(rng: Rng) -> bool:
         return differ(cost_of(*sides(rng, effects, runs, by(factor)), given))
+    return ask
+
+
+def finds_beside_others(effects: Effects, others: int) -> Callable[[Rng], bool]:
+    """So many other runs of the same work lie in the folder."""
+    def ask(rng: Rng) -> bool:
+        work = work_of(rng)
+        return differ(cost_of(*sides(rng, effects, 1, work=work),
+                              others=[simulate(rng, work, effects) for _ in range(others)]))
     return ask
 
 
@@ -151,6 +162,7 @@ def covers(effects: Effects, runs: int, factor: float) -> Callable[[Rng], bool]:
     return ask
 
 
+MORE = with_(REALISTIC, run=0.08)
 ONE, THREE, FIVE = "one run of each side", "three runs of each side", "five runs of each side"
 COMPARE = [
     Row("compare", f"Without a difference, {ONE}: it says there is one", "chunks", finds(NOISE, 1), 0.05),
@@ -161,6 +173,12 @@ COMPARE = [
     Row("compare", f"Without a difference, {ONE}: it says there is one", "all", finds(REALISTIC, 1), 0.05),
     Row("compare", f"Without a difference, {THREE}: it says there is one", "all", finds(REALISTIC, 3), 0.05),
     Row("compare", f"Without a difference, {FIVE}: it says there is one", "all", finds(REALISTIC, 5), 0.05),
+    Row("compare", f"Without a difference, {ONE}, five others in the folder: it says there is one", "all",
+        finds_beside_others(REALISTIC, 5), 0.05),
+    Row("compare", f"Without a difference, {ONE}, five others in the folder: it says there is one", "all, but runs 8 %",
+        finds_beside_others(MORE, 5), 0.05),
+    Row("compare", f"Without a difference, {ONE}, runs differ by more than is assumed: it says there is one",
+        "all, but runs 8 %", finds(MORE, 1)),
     Row("compare", f"Without a difference, {ONE}: the wall time is said to differ", "all", wall_differs(1), 0.05),
     Row("compare", f"Without a difference, {ONE}: a section, dataset or file is named", "all", names_a_cause(1), 0.05),
     Row("compare", f"Without a difference, {THREE}: a section, dataset or file is named", "all", names_a_cause(3), 0.05),

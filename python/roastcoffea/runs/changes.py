@@ -378,7 +378,7 @@ class Sides:
         if len(a) < _LEAST_ROWS:
             return None
         return estimate(np.log(cost[b] / cost[a]), [self.worker[a], self.worker[b]], [self.time[a], self.time[b]],
-                        self.file[b], np.zeros(len(a), int))
+                        self.file[b], self.dataset[b])  # a dataset that changed as a whole is no drift
 
     def _alone(self, rows: Array, cost: Array, center: Array) -> Spread | None:
         """Of chunks without partners."""

@@ -112,7 +112,7 @@ def estimate(values: Array, workers: Sequence[Array], times: Sequence[Array], fi
         sum((one[:, None] == one) & (one[:, None] >= 0) for one in workers).astype(float),
         sum(_LIKENESS[one[:, None], one] for one in times),
     ]
-    if len(np.unique(files)) < 0.7 * len(files) and len(np.unique(center)) == 1:
+    if len(np.unique(center)) < len(np.unique(files)) < 0.7 * len(files):
         shared.append((files[:, None] == files).astype(float))
     residuals = values - group_means(values, center)
     shared = [_centered(_centered(np.asarray(one), center).T, center) for one in shared]
