@@ -36,6 +36,7 @@ _GIVEN_FREEDOM = 300.0  # what the user says is taken at the word
 _ENOUGH_FREEDOM = 4  # from here on what was measured counts alone: three runs of each side
 _ENOUGH_PAIRS = 0.8  # of the pieces of work, or of the events
 _LEAST_ROWS = 6  # fewer chunks tell nothing of their spread
+_FEW_ROWS = 30  # fewer tell little of it
 
 
 @dataclass
@@ -327,7 +328,8 @@ class Sides:
     def _within(self, cost: Array, used: Array, often: Array, noise_of: Array | None = None) -> float:
         """Of the logarithm of B over A, first run against first run. The shares of the chunks follow `cost`; the spread
         is that of `noise_of`."""
-        spread = self.spread(cost if noise_of is None else noise_of, used)
+        few = (used & self.in_b).sum() < _FEW_ROWS  # of one file, say: what all chunks show is the better estimate
+        spread = self._whole_spread if few else self.spread(cost if noise_of is None else noise_of, used)
         if spread is None:
             return math.nan
         variance = 0.0
@@ -356,6 +358,10 @@ class Sides:
         found = float((beyond**2).sum()) * count / max(count - len(np.unique(place)), 1)
         return max(0.0, found - spread.noise * float((shares**2).sum()))
 
+    @cached_property
+    def _whole_spread(self) -> Spread | None:
+        return self.spread(self.cost("all"), self._all & (self.place >= 0))
+
     def spread(self, cost: Array, used: Array) -> Spread | None:
         """Of the logarithms of a cost; None: there are too few chunks to tell."""
         used = used & (cost > 0) & (self.events > 0)
@@ -372,7 +378,7 @@ class Sides:
         if len(a) < _LEAST_ROWS:
             return None
         return estimate(np.log(cost[b] / cost[a]), [self.worker[a], self.worker[b]], [self.time[a], self.time[b]],
-                        self.file[b], np.zeros(len(a), int))
+                        self.file[b], self.dataset[b])  # a dataset that changed as a whole is no drift
 
     def _alone(self, rows: Array, cost: Array, center: Array) -> Spread | None:
         """Of chunks without partners."""

@@ -57,7 +57,7 @@ def pooled(groups: Iterable[Array]) -> Variance:
 
 _MOST_ROWS = 600  # more would make a variance sharper than anything that matters
 TIMES = 48  # moments that a run is cut into
-_SEEN = 1.5  # standard errors that a variance must have
+_SEEN = 2.0  # standard errors that a variance must have
 _MEMORY = 1.0  # a drift is taken to last for this part of a run
 
 
@@ -112,7 +112,7 @@ def estimate(values: Array, workers: Sequence[Array], times: Sequence[Array], fi
         sum((one[:, None] == one) & (one[:, None] >= 0) for one in workers).astype(float),
         sum(_LIKENESS[one[:, None], one] for one in times),
     ]
-    if len(np.unique(files)) < 0.7 * len(files) and len(np.unique(center)) == 1:
+    if len(np.unique(center)) < len(np.unique(files)) < 0.7 * len(files):
         shared.append((files[:, None] == files).astype(float))
     residuals = values - group_means(values, center)
     shared = [_centered(_centered(np.asarray(one), center).T, center) for one in shared]
