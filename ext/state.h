@@ -94,15 +94,15 @@
     X(user_dict, "collections", "UserDict")                                                        \
     X(dump_value, "roastcoffea.export.extras", "dump")                                             \
     X(load_value, "roastcoffea.export.extras", "load")                                             \
-    X(current_task, "roastcoffea.worker.tasks", "current")                                                \
-    X(batch_job, "roastcoffea.worker.facility", "batch_job")                                              \
-    X(table_text, "roastcoffea.common.preview", "table_text")                                             \
-    X(table_html, "roastcoffea.common.preview", "table_html")                                             \
-    X(attempts_html, "roastcoffea.common.preview", "attempts_html")                                       \
+    X(current_task, "roastcoffea.worker.tasks", "current")                                         \
+    X(batch_job, "roastcoffea.worker.facility", "batch_job")                                       \
+    X(table_text, "roastcoffea.common.preview", "table_text")                                      \
+    X(table_html, "roastcoffea.common.preview", "table_html")                                      \
+    X(attempts_html, "roastcoffea.common.preview", "attempts_html")                                \
     X(update_wrapper, "functools", "update_wrapper")                                               \
     X(reduce_tracked, "roastcoffea.decorator", "reduce")                                           \
-    X(put_record, "roastcoffea.worker.channel", "put")                                                    \
-    X(describe_file, "roastcoffea.worker.file_sizes", "describe")                                         \
+    X(put_record, "roastcoffea.worker.channel", "put")                                             \
+    X(describe_file, "roastcoffea.worker.file_sizes", "describe")                                  \
     X(preloaded_bytes, "roastcoffea.worker.file_sizes", "preloaded_bytes")
 
 typedef struct ext_state {

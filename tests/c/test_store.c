@@ -394,7 +394,7 @@ static void test_tables_are_the_columns(void **state) {
             bool there;
             if (strcmp(column->name, "parent") == 0)
                 continue; /* in SQL it is a position in its chunk */
-            snprintf(query, sizeof query, "SELECT \"%s\" FROM %s", column->name,
+            snprintf(query, sizeof query, "SELECT \"%s\" FROM %s ORDER BY rowid", column->name,
                      roast_table_name((roast_table)table));
             assert_ok(roast_sql_ask(sql, str(query), &err), err);
             for (uint64_t row = 0; row < roast_columns_rows(columns); row++) {
