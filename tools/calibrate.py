@@ -49,7 +49,7 @@ class Row:
     def stated(self) -> str:
         if self.most == 1 and self.least == 0:
             return "nothing"
-        return f"at most {self.most:.0%}" if self.most < 1 else f"at least {self.least:.0%}"
+        return f"at most {100 * self.most:.0f} %" if self.most < 1 else f"at least {100 * self.least:.0f} %"
 
     def holds(self, seen: float, count: int) -> bool:
         """Within what chance allows a share that is as stated: two standard errors."""
@@ -305,7 +305,7 @@ What the intervals follow from is said on the pages [Comparing runs](comparing.m
 
 
 def line_of(row: Row, seen: float, count: int) -> str:
-    return f"| {row.verb} | {row.question} | {row.effects} | {count * row.more:,} | {row.stated} | {seen:.1%} |\n"
+    return f"| {row.verb} | {row.question} | {row.effects} | {count * row.more:,} | {row.stated} | {100 * seen:.1f} % |\n"
 
 
 def main() -> int:
