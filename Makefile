@@ -31,15 +31,17 @@ help: ## print this list
 demo: $(PACKAGE) ## run a small analysis and print its metrics
 	@$(RUN) examples/demo.py
 
-test: $(PACKAGE) ## run all tests, cheapest first
+test: $(PACKAGE) ## run the tests that find most, cheapest first (a quarter of an hour)
 	@$(PYTHON) tools/setup.py browser
-	@$(PYTHON) tools/setup.py servers
 	@$(RUN) tools/run_tests.py
 
 calibrate: $(PACKAGE) ## simulate runs whose truth is known, and write docs/how-sure.md (half an hour)
 	@$(RUN) tools/calibrate.py --write
 
-test-slow: $(PACKAGE) ## tests that take minutes: a short form of calibrate
+test-slow: $(PACKAGE) ## run the other tests: threads, wheels, all end to end, how sure answers are (an hour)
+	@$(PYTHON) tools/setup.py browser
+	@$(PYTHON) tools/setup.py servers
+	@$(RUN) tools/run_tests.py slow
 	@$(RUN) tools/calibrate.py --short
 
 oldest: $(PACKAGE) ## run a core of the tests with the oldest packages that are supported

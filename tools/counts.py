@@ -13,10 +13,11 @@ class Counts:
     failed: int = 0
     skipped: int = 0
     busy: int = 0  # of the skipped ones: those that need an idle machine, and this one was busy
+    flaky: tuple[str, ...] = ()  # of the passed ones: those that failed beside others and passed alone
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.passed + other.passed, self.failed + other.failed,
-                      self.skipped + other.skipped, self.busy + other.busy)
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped,
+                      self.busy + other.busy, self.flaky + other.flaky)
 
     @property
     def total(self) -> int:
@@ -58,6 +59,12 @@ def count_tap(text: str, exit_code: int) -> Counts:
     if exit_code != 0 and counts.failed == 0:
         counts.failed = 1
     return counts
+
+
+def failed_in_junit(text: str) -> set[str]:
+    """The names of the tests of a JUnit file that failed."""
+    return {f"{case.get('classname', '')}.{case.get('name', '')}" for case in ElementTree.fromstring(text).iter("testcase")
+            if case.find("failure") is not None or case.find("error") is not None}
 
 
 def count_junit(text: str) -> Counts:

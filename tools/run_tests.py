@@ -1,7 +1,9 @@
-"""Runs the tests, cheapest first: `run_tests.py [PART ...]`; without PART all of them.
+"""Runs the tests, cheapest first: `run_tests.py [PART ...]`; without PART those of `make test`, with `slow` those of
+`make test-slow`.
 
 Prints what each part ran and how long it took, a table at the end, and the counts on the last line. A
-part that fails does not keep the later ones from running; a build that fails does.
+part that fails does not keep the later ones from running; a build that fails does. A test that failed beside others and
+passed alone is flaky: it is named, and a failure of `make test-slow`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 
 import fuzz_reentrant
 from build import BUILD, ROOT, BuildFailed, build
-from counts import Counts, count_junit, count_tap
+from counts import Counts, count_junit, count_tap, failed_in_junit
 from watched import SANITIZERS, build_extension, watched_package
 
 def beside(least: int = 2) -> tuple[str, ...]:
@@ -102,16 +104,25 @@ def run_pytest(folder: str, *options: str, report: str | None = None, environmen
 MOST_TRIED_AGAIN = 5
 
 
+def failed_of(report: str) -> set[str]:
+    """The tests that failed in a run of pytest."""
+    xml = BUILD / f"{report}.xml"
+    return failed_in_junit(xml.read_text()) if xml.is_file() else set()
+
+
 def failures_tried_again(counts: Counts, folder: str, environment: dict[str, str] | None = None,
-                         python: tuple[str, ...] = ()) -> Counts:
-    """What fails for want of a core passes alone; what is broken fails twice. Both tries are shown."""
+                         python: tuple[str, ...] = (), reports: tuple[str, ...] = ()) -> Counts:
+    """What fails for want of a core passes alone; what is broken fails twice. Both tries are shown. `reports`: those of
+    the first try."""
     if not 0 < counts.failed <= MOST_TRIED_AGAIN:
         return counts
+    failed = set[str]().union(*map(failed_of, reports or (Path(folder).name,)))
     say("the failed tests again, one by one:")
     again = run_pytest(folder, "--last-failed", "--last-failed-no-failures=none", "-rpf",
                        report=f"{Path(folder).name}-again", environment=environment, python=python)
+    flaky = sorted(failed - failed_of(f"{Path(folder).name}-again"))
     say(f"{again.passed} of {counts.failed} tests that failed beside others passed alone")
-    return Counts(counts.passed + again.passed, counts.failed - again.passed, counts.skipped, counts.busy)
+    return Counts(counts.passed + again.passed, counts.failed - again.passed, counts.skipped, counts.busy, tuple(flaky))
 
 
 def run_python(*options: str, report: str | None = None, environment: dict[str, str] | None = None,
@@ -121,7 +132,7 @@ def run_python(*options: str, report: str | None = None, environment: dict[str, 
     processes = f"{count}*popen//python={shlex.join((sys.executable, *python))}"
     counts = run_pytest("tests/python", *options, "--tx", processes, *distribution, "--cache-clear", report=report,
                         environment=environment, python=python)
-    return failures_tried_again(counts, "tests/python", environment, python)
+    return failures_tried_again(counts, "tests/python", environment, python, (report or "python",))
 
 
 def run_python_watched() -> Counts:
@@ -203,14 +214,14 @@ def run_wheels() -> Counts:
 MOST_SKIPPED = 0.1
 
 
-def run_e2e() -> Counts:
+def run_e2e(which: str = "") -> Counts:
     """Several at a time; then those that measure how busy the machine is, one by one.
 
     They wait for clusters and processes for a third of their time: one more at a time than there are cores.
     """
-    counts = run_pytest("tests/e2e", "-m", "not alone", *beside(3), "--no-loadscope-reorder", "--cache-clear")
-    counts += run_pytest("tests/e2e", "-m", "alone", report="e2e-alone")
-    return skips_checked(failures_tried_again(counts, "tests/e2e"))
+    counts = run_pytest("tests/e2e", "-m", f"not alone{which}", *beside(3), "--no-loadscope-reorder", "--cache-clear")
+    counts += run_pytest("tests/e2e", "-m", f"alone{which}", report="e2e-alone")
+    return skips_checked(failures_tried_again(counts, "tests/e2e", reports=("e2e", "e2e-alone")))
 
 
 def skips_checked(counts: Counts) -> Counts:
@@ -235,7 +246,9 @@ def run_cli() -> Counts:
     return total
 
 
-# In the order in which they run.
+# In the order in which they run. What ASan runs as well is not run without it.
+TEST = ("lint", "asan", "cli", "python", "e2e-core")
+SLOW = ("tsan", "getrusage", "wheels", "python-asan", "e2e")
 PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "lint": ("lint", run_lint),
     "c": ("C tests", lambda: run_c("plain", {})),
@@ -246,6 +259,7 @@ PARTS: dict[str, tuple[str, Callable[[], Counts]]] = {
     "python": ("Python tests, -X dev", run_python_watched),
     "wheels": ("wheels", run_wheels),
     "python-asan": ("Python tests, ASan + UBSan + leaks", run_extension_asan),
+    "e2e-core": ("end-to-end tests, the core", lambda: run_e2e(" and not slow")),
     "e2e": ("end-to-end tests", run_e2e),
 }
 
@@ -269,16 +283,20 @@ def run_parts(names: list[str]) -> list[tuple[str, Counts, float]]:
 
 
 def main(names: list[str]) -> int:
+    slow = names == ["slow"]
+    names = list(SLOW if slow else names or TEST)
     if not set(names) <= set(PARTS):
-        print(f"usage: run_tests.py [PART ...], of {' '.join(PARTS)}", file=sys.stderr)
+        print(f"usage: run_tests.py [PART ...], of {' '.join(PARTS)}; or slow", file=sys.stderr)
         return 2
-    results = run_parts([name for name in PARTS if name in names or not names])
+    results = run_parts([name for name in PARTS if name in names])
     say(f"{'part':<32} {'tests':>6} {'failed':>7} {'seconds':>8}")
     for title, counts, seconds in results:
         say(f"{title:<32} {counts.total:>6} {counts.failed:>7} {seconds:>8.1f}")
     total = sum((counts for _, counts, _ in results), Counts())
+    if total.flaky:
+        say(f"flaky, as they failed beside others and passed alone: {', '.join(total.flaky)}")
     say(str(total))
-    return 1 if total.failed else 0
+    return 1 if total.failed or (slow and total.flaky) else 0
 
 
 if __name__ == "__main__":

@@ -60,8 +60,32 @@ def need_free_cores():
 LONG = ("test_walk.py", "test_clocks.py")
 
 
+# What `make test` leaves to `make test-slow`: files that take half a minute or more in all, except for what stands below,
+# and single tests of ten seconds or more.
+SLOW_FILES = {
+    "test_walk.py", "test_clocks.py", "test_notebook.py", "test_kept_notebooks.py", "test_tutorials.py", "test_report_browser.py",
+    "test_board_browser.py", "test_charts.py", "test_live_line.py", "test_findings.py", "test_wedged_scheduler.py",
+    "test_several_runs.py", "test_what_if.py", "test_storage.py", "test_cpu_time.py", "test_one_value.py", "test_many_runs.py",
+}
+SLOW_TESTS = {
+    "test_output_and_objects_are_the_users", "test_1500_branches", "test_monitoring", "test_a_pool_that_is_killed",
+    "test_an_end_that_nobody_confirms_leaves_nothing_for_long", "test_what_was_done_before_the_user_stopped_it",
+    "test_a_client_that_is_killed_loses_two_seconds_at_most",
+}
+# Each view in a browser once.
+CORE = {"test_a_real_run", "test_sort_search_and_back"}
+
+
+def is_slow(item):
+    name = getattr(item, "originalname", item.name)
+    return name in SLOW_TESTS or (item.path.name in SLOW_FILES and name not in CORE)
+
+
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in LONG)
+    for item in items:
+        if is_slow(item):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tools"))
 
-from counts import Counts, count_junit, count_tap
+from counts import Counts, count_junit, count_tap, failed_in_junit
 from run_tests import skips_checked
 
 
@@ -44,6 +44,13 @@ class JUnit(unittest.TestCase):
                 '<testcase name="b"><skipped message="no clang"/></testcase></testsuite></testsuites>')
         self.assertEqual(count_junit(text), Counts(1, 0, 2, 1))
         self.assertEqual(count_tap("1..1\nok 1 # SKIP the machine is busy\n", 0), Counts(0, 0, 1, 1))
+
+
+    def test_names_of_failures(self) -> None:
+        text = ('<testsuites><testsuite><testcase classname="t.a" name="x[1]"><failure/></testcase>'
+                '<testcase classname="t.a" name="y"><error/></testcase><testcase classname="t.a" name="z"/></testsuite></testsuites>')
+        self.assertEqual(failed_in_junit(text), {"t.a.x[1]", "t.a.y"})
+        self.assertEqual((Counts(1, flaky=("a",)) + Counts(2, flaky=("b",))).flaky, ("a", "b"))
 
 
 class Skips(unittest.TestCase):
