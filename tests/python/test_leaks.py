@@ -155,6 +155,7 @@ def use_taskvine_log():
     log = _core.TaskVineLog()
     log.explain(1, "ValueError", None), log.explain(2, None, "why")
     log.feed(VINE_LOG.read_bytes()), log.read(str(VINE_LOG)), log.read(VINE_LOG)
+    log.changes(), log.changes()
     log.facts, log.figures, log.notes, log.clock_offsets
     log.end()
     log.facts, log.notes, log.clock_offsets
@@ -165,7 +166,7 @@ def use_taskvine_log():
         lambda: log.explain("x", None, None),
         lambda: log.explain(1, 2, None),
         lambda: log.read("/nowhere/at/all"),
-        lambda: _core.TaskVineLog(1),
+        lambda: _core.TaskVineLog("x"),
     ):
         with pytest.raises((ValueError, TypeError, RuntimeError, OSError)):
             call()
@@ -176,12 +177,16 @@ def use_functions():
     _core.format_value(0.025, "s"), _core.format_column([0.025, None], "s")
     fresh, replayed = _core.split_replayed(ChunkLog.from_bytes(PACKED), {"run:1", "run:2"})
     _core.shift_clocks(fresh, {"tcp://somewhere:1": 30.0}), _core.name_workers(fresh, _core.Attempts())
+    _core.start_tasks(fresh, _core.Attempts()), _core.redact_name("root://me:secret@host//f.root"), _core.redact_text("x")
+    _core.is_secret_name("password")
     _core.batch_jobs(fresh), _core.batch_jobs(ChunkLog([{"batch_job": "Slurm 1"}]))
     _core.hold_clock(), _core.now(), _core.machine_cpu(), _core.release_clock()
     for call in (
         lambda: _core.split_replayed(fresh, [3]),
         lambda: _core.shift_clocks(fresh, {"x": "y"}),
         lambda: _core.name_workers(fresh, []),
+        lambda: _core.start_tasks(fresh, []),
+        lambda: _core.redact_name(3),
         lambda: _core.batch_jobs([]),
         lambda: _core.shift_clocks(fresh, {"x": float("nan")}),
     ):

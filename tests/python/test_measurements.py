@@ -582,6 +582,9 @@ def exercise(folder):
     live.append(run)
     live.finish(run)
     LiveMeasurement(folder / "given up").abandon()
+    closed = LiveMeasurement(folder / "closed")
+    closed.append(run)
+    closed.close()
     for refused in (lambda: _core.save_measurement(3, folder / "c"),
                     lambda: _core.save_measurement(run, folder / "c", own=[("mine", b"3")]), lambda: live.append(run),
                     lambda: LiveMeasurement(folder / "a", overwrite=False),

@@ -189,13 +189,13 @@ def test_computed():
 
 
 @pytest.mark.parametrize("bad", [
-    {"tracking": 17}, {"report": {"entries": "many"}}, {"figures": {3: "x"}}, {"tracking": 17, "figures": {3: "x"}},
+    {"tracking": 17}, {"report": {"entries": "many"}}, {"attempts": 17}, {"tracking": 17, "attempts": 17},
     {"report": {"entries": "many"}, "tracking": 17, "custom_metrics": 3},
 ])
 def test_a_bad_part_costs_none_of_the_others(bad):
     made = compute(MetricsAggregator("local"), lambda left_out: inputs(chunks=[record(0)], **bad), Notes())
     without = [note.split()[4].rstrip(":") for note in made.notes if note.startswith("the metrics are without")]
-    names = {"tracking": "series", "figures": "spans"}
+    names = {"tracking": "series"}
     assert sorted(without) == sorted(names.get(name, name) for name in bad)
     assert len(made.run.chunks) == 1 and ("total_events" in made.metrics) == ("report" not in bad)
     assert made.lacks is not None and made.run.notes == made.notes
