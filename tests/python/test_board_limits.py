@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -150,9 +151,12 @@ def test_a_helper_that_ended_is_replaced(folder):
             assert await first.wait() == 0
             assert await helper.ask("look at all", path) and helper._process is not first
             first = helper._process
+            first.send_signal(signal.SIGSTOP)  # it can no longer answer
+            asked = asyncio.ensure_future(helper.ask("look at all", path))
+            await asyncio.sleep(0)  # it has begun
             first.kill()
             with pytest.raises(_helper.Unmade, match="seconds and"):
-                await helper.ask("look at all", path)
+                await asked
             assert await helper.ask("look at all", path)
             last, asked = helper._process, asyncio.ensure_future(helper.ask("look at all", path))
             await asyncio.sleep(0)  # it has begun
