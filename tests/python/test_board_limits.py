@@ -158,8 +158,10 @@ def test_a_helper_that_ended_is_replaced(folder):
             with pytest.raises(_helper.Unmade, match="seconds and"):
                 await asked
             assert await helper.ask("look at all", path)
-            last, asked = helper._process, asyncio.ensure_future(helper.ask("look at all", path))
-            await asyncio.sleep(0)  # it has begun
+            last = helper._process
+            last.send_signal(signal.SIGSTOP)
+            asked = asyncio.ensure_future(helper.ask("look at all", path))
+            await asyncio.sleep(0)
         finally:
             await helper.close()
         assert last.returncode is not None
