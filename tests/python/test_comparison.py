@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,21 @@ def test_what_runs_differ_by_is_said(tmp_path):
     save(other, tmp_path / "other", "a")
     save(other, tmp_path / "other", "b")
     assert "assuming" in roastcoffea.compare(tmp_path / "other" / "a", tmp_path / "other" / "b").headline
+
+
+def test_a_slow_worker_makes_the_interval_wide():
+    """Four workers, of which the slowest takes four times as long as the first: which chunks it had is chance."""
+    def run(factor, order):
+        chunks = [{"t_start": float(i), "duration": factor * (1.0 + order[i]) * (1 + 0.01 * (i % 7)), "num_events": 1000,
+                   "dataset": "ttbar", "file": "a.root", "entry_start": i * 1000, "entry_stop": (i + 1) * 1000,
+                   "worker": f"tcp://w{order[i]}"} for i in range(60)]
+        return Run(chunks=chunks, t_start=0.0, t_end=100.0)
+
+    order = np.random.default_rng(3).integers(0, 4, (2, 60))
+    found = roastcoffea.compare(run(1.0, order[0]), run(0.9, order[1]))
+    assert found.cost["verdict"] == "chance"
+    factor = float(re.search(r"workers of one run typically differ by a factor of ([\d.]+)", found.headline)[1])
+    assert 1.3 < factor < 4
 
 
 def test_too_few_chunks():

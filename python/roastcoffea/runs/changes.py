@@ -343,6 +343,24 @@ class Sides:
             variance += self._other_files(rows, shares, spread)
         return variance
 
+    def widest(self) -> tuple[str, float] | None:
+        """What makes the interval of one run against one run wide, "worker", "drift" or "noise", and the factor by which
+        it changes the cost of a chunk. None: not known, or several runs tell."""
+        spread = self._whole_spread
+        if spread is None or len(self.runs) > 2:
+            return None
+        cost = self.cost("all")
+        used, _, often = self._weights(cost, self._all)
+        parts = {"noise": Spread(spread.noise, 0, 0), "worker": Spread(0, spread.worker, 0), "drift": Spread(0, 0, spread.drift)}
+        sums = dict.fromkeys(parts, 0.0)
+        for run in (0, len(self.a)):
+            rows = np.flatnonzero(used & (self.run == run))
+            weight = cost[rows] * often[rows]
+            for name, part in parts.items():
+                sums[name] += shares_variance(weight / weight.sum(), self.worker[rows], self.time[rows], part)
+        name = max(sums, key=lambda one: sums[one])
+        return name, math.exp(math.sqrt(getattr(spread, name)))
+
     def _other_files(self, rows: Array, shares: Array, spread: Spread) -> float:
         """What other files add, beyond the noise of their chunks: files that only one side has are drawn by chance."""
         lone = ~self.by_file[rows]

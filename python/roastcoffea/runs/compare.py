@@ -259,7 +259,7 @@ def compare_runs(question: Question) -> Compared:
     chunks = sides.pieces if sides.compared == "pairs" else len(np.unique(sides.piece[sides.in_b & (sides.place >= 0)]))
     figures = question.all_figures()
     return Compared(
-        headline=_headline(cost, sides.unit, rests_on(question), files, figures), a=[one.name for one in question.a],
+        headline=_headline(cost, sides, rests_on(question), files, figures), a=[one.name for one in question.a],
         b=[one.name for one in question.b], compared=sides.compared, chunks=chunks, rests_on=rests_on(question),
         cost=row_of(cost), conditions=conditions(question.a, question.b, sides),
         causes=[row_of(one) for one in find_causes(sides, whole)], figures=[row_of(one) for one in figures],
@@ -290,7 +290,16 @@ def _share(ratio: float) -> str:
     return f"{abs(ratio - 1) * 100:.1f} %"
 
 
-def _headline(cost: Change, unit: str, rests: str, files: ChangedFiles | None, figures: Sequence[Change]) -> str:
+_WIDE = 4.0  # between the ends of an interval: no answer that helps
+_WHY_WIDE = {
+    "worker": "workers of one run typically differ by a factor of {:.1f}: a slow one has more of the chunks of one run by chance",
+    "drift": "the machine was faster and slower by a factor of {:.1f} while the runs went on",
+    "noise": "chunks that should cost the same typically differ by a factor of {:.1f}",
+}
+
+
+def _headline(cost: Change, sides: Sides, rests: str, files: ChangedFiles | None, figures: Sequence[Change]) -> str:
+    unit = sides.unit
     if cost.ratio is None:
         return "No chunk of B can be compared with one of A."
     if cost.low is None or cost.high is None:
@@ -304,7 +313,9 @@ def _headline(cost: Change, unit: str, rests: str, files: ChangedFiles | None, f
         ends = (cost.high, cost.low) if less else (cost.low, cost.high)
         said = (f"B takes {_share(cost.ratio)} {'less' if less else 'more'} core time per {unit} than A "
                 f"({_share(ends[0])} to {_share(ends[1])}; {rests}).")
-    return " ".join(filter(None, [said, _about_files(files), _about_typical(cost, files, figures)]))
+    why = sides.widest() if cost.verdict == "chance" and cost.high > _WIDE * cost.low else None
+    wide = f"The interval is wide as {_WHY_WIDE[why[0]].format(why[1])}." if why is not None else ""
+    return " ".join(filter(None, [said, wide, _about_files(files), _about_typical(cost, files, figures)]))
 
 
 def _about_files(files: ChangedFiles | None) -> str:
