@@ -98,9 +98,11 @@ def test_the_start_of_python(measured):
     assert measured["before_seconds"] == pytest.approx(sum(known))
     assert sum(known) < parts["before_process"] < parts["cold_start"] + parts["before_process"] < measured["available"]
     kinds = {kind for kind, _, _ in measured["findings"]}
-    assert "cold_start" in kinds and not {"before_process_dominates", "serialization_heavy", "metadata_bound"} & kinds
-    (advice,) = [advice for kind, advice in measured["advice"] if kind == "cold_start"]
-    assert "TaskVine" in advice and "DaskExecutor" not in str(measured["advice"])
+    # From 15 % on it is worth a finding; on a busy machine everything else takes longer, too.
+    large = parts["cold_start"] >= 0.15 * measured["available"]
+    assert ("cold_start" in kinds) == large and not {"before_process_dominates", "serialization_heavy", "metadata_bound"} & kinds
+    advice = [advice for kind, advice in measured["advice"] if kind == "cold_start"]
+    assert ["TaskVine" in text for text in advice] == [True] * large and "DaskExecutor" not in str(measured["advice"])
 
 
 def test_one_task_of_each_file_sends_its_sizes(measured):
