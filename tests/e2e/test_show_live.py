@@ -147,7 +147,7 @@ class Terminal:
         self.shown, self.exit = b"", None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execv(PROGRAM, ["roast", "top", *map(str, arguments)])
+            os.execve(PROGRAM, ["roast", "top", *map(str, arguments)], {**os.environ, "TERM": "xterm"})
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def read(self, words):
